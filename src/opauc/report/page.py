@@ -26,14 +26,14 @@ from opauc.report.charts import (
     path_names,
     precision_recall_chart,
     roc_chart,
-    size_bar,
+    segment_bar,
     weight_bar,
 )
+from opauc.report.importances import importances_by_feature
 from opauc.report.inputs import (
     CURVE,
     LEVELS,
     PAIR,
-    TREES,
     DecisionPoint,
     EditRow,
     PenaltyChoice,
@@ -45,6 +45,8 @@ from opauc.report.inputs import (
 from opauc.report.style import style_sheet
 from opauc.report.term_charts import (
     curve_chart,
+    is_beyond_error,
+    largest_value,
     level_chart,
     n_levels,
     pair_chart,
@@ -252,7 +254,9 @@ def _figures(report: Report) -> Iterator[Figure]:
         yield Figure("Calibration", note, calibration_chart(calibration.reliability()))
     points = [point for point in report.learning_curve if np.isfinite(point.auc) and point.rows > 0]
     if points:
-        note = "Progressive validation: each row scored before training on it"
+        note = (
+            "Progressive validation: each row scored before training on it; band: ± 2 standard errors and exact bounds"
+        )
         yield Figure("Learning curve", note, learning_chart(points))
     if report.penalty is not None and report.penalty.can_be_drawn:
         yield from _penalty_figures(report.penalty)
@@ -399,31 +403,39 @@ def _interval_text(value: float, low: float, high: float) -> str:
 
 def _terms_context(section: TermsSection) -> dict[str, object]:
     """Return the template context of the part about an additive model."""
-    shown = section.terms[:MAX_IMPORTANCES]
-    sizes = [term.importance for term in shown]
+    importances = [row for row in importances_by_feature(section.terms) if row.total > MIN_IMPORTANCE]
+    largest = max((row.total for row in importances), default=1.0)
+    sizes = aligned([row.total for row in importances], largest, 3)
+    # Features of which nothing would be seen but zeros are left out.
+    shown = [
+        (row.name, size, segment_bar({"own": row.own, "pairs": row.pairs, "trees": row.trees}, largest))
+        for row, size in zip(importances, sizes, strict=True)
+        if float(size.replace(MINUS, "-"))
+    ]
     drawn = [term for term in section.terms if term.importance > MIN_IMPORTANCE]
     main_effects = [term for term in drawn if term.kind in (CURVE, LEVELS)][:MAX_MAIN_EFFECTS]
-    pairs = [term for term in drawn if term.kind == PAIR][:MAX_PAIRS]
+    all_pairs = [term for term in drawn if term.kind == PAIR]
+    clear_pairs = [term for term in all_pairs if is_beyond_error(term)]
+    pairs, n_unclear = clear_pairs[:MAX_PAIRS], len(all_pairs) - len(clear_pairs)
+    scale = largest_value(pairs)
+    parts = {
+        "own": ("curve or levels", any(row.own for row in importances)),
+        "pairs": ("pairs, half for each feature", any(row.pairs for row in importances)),
+        "trees": ("trees", any(row.trees for row in importances)),
+    }
     return {
         "section": section,
-        "importances": [
-            # A tree term has the name of its feature, and the next column says that it is one.
-            (
-                term.features[0] if term.kind == TREES else term.name,
-                _kind(term),
-                size,
-                size_bar(term.importance, sizes[0]),
-            )
-            for term, size in zip(shown, aligned(sizes, max(sizes, default=1.0), 3), strict=True)
-        ],
-        "has_trees": any(term.kind == TREES for term in shown),
+        "importances": shown[:MAX_IMPORTANCES],
+        "n_features": len(importances),
+        "parts": [(css_class, text) for css_class, (text, present) in parts.items() if present],
+        "n_unclear": n_unclear,
         "explained": [
             Figure(row.title, row.note, waterfall_chart(f"row-{number}", row))
             for number, row in enumerate(section.explained_rows)
         ],
         "figures": [
             *(_main_effect(f"term-{number}", term) for number, term in enumerate(main_effects)),
-            *(_pair(f"pair-{number}", term) for number, term in enumerate(pairs)),
+            *(_pair(f"pair-{number}", term, scale) for number, term in enumerate(pairs)),
         ],
         "drift": [(name, f"{index:.2f}") for name, index in section.drift[:MAX_IMPORTANCES]],
         "edits": [
@@ -461,12 +473,8 @@ def edit_range(edit: EditRow) -> str:
     return ", then ".join(ranges)
 
 
-def _kind(term: ShownTerm) -> str:
-    return term.kind if term.kind in (CURVE, LEVELS, PAIR, TREES) else ""
-
-
 def _main_effect(slug: str, term: ShownTerm) -> Figure:
-    importance, has_rows = f"Importance {term.importance:.3g}", term.row_shares is not None
+    importance, has_rows = f"Importance {term.importance:.3f}", term.row_shares is not None
     if term.kind == CURVE:
         rows = "; gray: distribution of the rows" if has_rows else ""
         return Figure(term.name, f"{importance}{rows}", curve_chart(slug, term))
@@ -476,7 +484,10 @@ def _main_effect(slug: str, term: ShownTerm) -> Figure:
     return Figure(term.name, f"{importance}{rows}{hidden}", level_chart(slug, term))
 
 
-def _pair(slug: str, term: ShownTerm) -> Figure:
+def _pair(slug: str, term: ShownTerm, largest: float) -> Figure:
     error = 2.0 * float(np.median(term.standard_errors))
-    note = f"Importance {term.importance:.3g}; interaction without the main effects, ± {error:.2g} in the median cell"
-    return Figure(term.name, note, pair_chart(slug, term), pair_legend(term))
+    note = (
+        f"Importance {term.importance:.3f}; interaction without the main effects, ± {error:.2g} in the median cell; "
+        "faded: within two standard errors of zero"
+    )
+    return Figure(term.name, note, pair_chart(slug, term, largest), pair_legend(largest))

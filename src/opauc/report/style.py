@@ -131,6 +131,13 @@ tbody th{overflow-wrap:anywhere;min-width:7rem}
 .bar .positive{fill:var(--positive)}
 .bar .negative{fill:var(--negative)}
 .weights td:last-child{width:22%}
+.bar .own{fill:var(--negative)}
+.bar .pairs{fill:var(--positive)}
+.bar .trees{fill:var(--soft)}
+.parts span::before{width:.6875rem;height:.6875rem;border:0;background:var(--negative);vertical-align:-.0625em}
+.parts .pairs::before{background:var(--positive)}
+.parts .trees::before{background:var(--soft)}
+.importances td:last-child{width:45%}
 .groups{padding-top:2.75rem}
 footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;color:var(--soft)}
 @media (max-width:40rem){
