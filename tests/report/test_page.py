@@ -231,6 +231,7 @@ def test_two_sentences_say_what_the_numbers_mean():
     report = full_report()
     area, point = report.ranking.confidence, report.ranking.operating_points[3]
     (text,) = re.findall(r'<p class="short">(.*?)</p>', render_report(report))
+    text = text.replace("\u00a0", " ")
     assert f"above a random negative {100 * area.auc:.1f} % of the time" in text
     assert f"(95 % confidence interval {100 * area.low:.1f} % to {100 * area.high:.1f} %)" in text
     assert f"at most 10 % it finds {100 * point.true_positive_rate:.1f} % of the positives" in text

@@ -74,6 +74,8 @@ METHOD = "DeLong’s variance with a floor for small classes"
 # The browser must not fetch or run anything, whatever a name in the data contains.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 MAX_WEIGHTS = 20
+# A percent sign that stays on the line of its number.
+UNBROKEN_PERCENT = "\u00a0%"
 # Files that the note on training rows names.
 MAX_NAMED_FILES = 5
 # Training files that are listed.
@@ -208,7 +210,8 @@ def _in_short(report: Report) -> str:
     if calibration is not None and calibration.n_rows:
         parts.append(f"its probabilities are off by {share(calibration.expected_error())} on average")
     second = "; ".join(parts)
-    return f"{first} {second[0].upper()}{second[1:]}." if parts else first
+    text = f"{first} {second[0].upper()}{second[1:]}." if parts else first
+    return text.replace(" %", UNBROKEN_PERCENT)
 
 
 def _contents(report: Report) -> list[tuple[str, str]]:
@@ -287,7 +290,7 @@ def _operating_points(report: Report) -> list[tuple[str, list[str]]]:
     known = report.threshold_probabilities or [None] * len(ranking.operating_points)
     points = [
         DecisionPoint(
-            f"False positive rate ≤ {percent(point.max_false_positive_rate)}", point.threshold, probability,
+            f"False positive rate ≤ {percent(point.max_false_positive_rate)}".replace(" %", UNBROKEN_PERCENT), point.threshold, probability,
             point.false_positive_rate * n_negatives, point.true_positive_rate * n_positives,
         )
         for point, probability in zip(ranking.operating_points, known, strict=True)
@@ -487,7 +490,7 @@ def _main_effect(slug: str, term: ShownTerm) -> Figure:
 def _pair(slug: str, term: ShownTerm, largest: float) -> Figure:
     error = 2.0 * float(np.median(term.standard_errors))
     note = (
-        f"Importance {term.importance:.3f}; interaction without the main effects, ± {error:.2g} in the median cell; "
+        f"Importance {term.importance:.3f}; interaction without the main effects, ±\u00a0{error:.2g} in the median cell; "
         "faded: within two standard errors of zero"
     )
     return Figure(term.name, note, pair_chart(slug, term, largest), pair_legend(largest))

@@ -77,7 +77,7 @@ header{border-bottom:1px solid var(--line);padding-bottom:1.25rem}
 .provenance table{margin-top:.75rem}
 .hash{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.8125rem;overflow-wrap:anywhere;
   min-width:11rem}
-#thresholds tbody th{min-width:12.5rem}
+#thresholds tbody th{min-width:14rem}
 th.heading{white-space:normal;min-width:4.75rem}
 .summary{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,6fr);gap:1.5rem 3rem;align-items:center;
   padding:2rem 0 1.5rem}
@@ -137,7 +137,8 @@ tbody th{overflow-wrap:anywhere;min-width:7rem}
 .parts span::before{width:.6875rem;height:.6875rem;border:0;background:var(--negative);vertical-align:-.0625em}
 .parts .pairs::before{background:var(--positive)}
 .parts .trees::before{background:var(--soft)}
-.importances td:last-child{width:45%}
+.importances td:last-child{width:36%}
+.parts{padding-top:.25rem}
 .groups{padding-top:2.75rem}
 footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;color:var(--soft)}
 @media (max-width:40rem){
@@ -145,7 +146,7 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   .summary{grid-template-columns:minmax(0,1fr);padding:1.5rem 0 1rem}
   .facts{grid-template-columns:repeat(2,minmax(0,1fr))}
   .charts{padding-top:1.25rem}
-  .chart text{font-size:15px}
+  .chart text{font-size:14px}
   tbody th{min-width:4.5rem}
   #thresholds tbody th{min-width:7rem}
   th,td{padding-right:.5rem}
