@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -417,6 +418,9 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation, command: 
     """Return the content of the page."""
     model, ranking = scored.model, evaluation.ranking
     thresholds = np.array([point.threshold for point in ranking.operating_points])
+    training_files = Counter[str]()
+    for record in evaluation.trained_on:
+        training_files[record["path"]] += record["rows"]
     curve = [ProgressPoint(*point) for point in model.provenance.get("learning_curve", ())]
     shown = describe_fit(model, evaluation.examples)
     settings = {**model.parameters, **{f"{name} chosen": value for name, value in shown.chosen.items()}}
@@ -433,7 +437,7 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation, command: 
         additive=shown.terms,
         weights=shown.weights,
         weight_order=shown.weight_order,
-        training_files={record["path"]: record["rows"] for record in evaluation.trained_on},
+        training_files=training_files,
         groups=evaluation.groups,
         group_column=evaluation.by or "",
         data={

@@ -34,7 +34,6 @@ from opauc.report.inputs import (
     CURVE,
     LEVELS,
     PAIR,
-    DecisionPoint,
     EditRow,
     PenaltyChoice,
     Report,
@@ -42,7 +41,9 @@ from opauc.report.inputs import (
     TermsSection,
     WeightRow,
 )
+from opauc.report.operating_points import operating_points
 from opauc.report.style import style_sheet
+from opauc.report.summary import SHOWN_RATE, in_short, interval_note, page_contents, page_facts, training_note
 from opauc.report.term_charts import (
     curve_chart,
     is_beyond_error,
@@ -56,12 +57,8 @@ from opauc.report.term_charts import (
 )
 from opauc.report.text import (
     MINUS,
-    NONE,
     aligned,
     breakable,
-    chance,
-    count_of_thousand,
-    outward,
     percent,
     plain,
     safe,
@@ -70,18 +67,11 @@ from opauc.report.text import (
     signed,
 )
 
-METHOD = "DeLong’s variance with a floor for small classes"
 # The browser must not fetch or run anything, whatever a name in the data contains.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 MAX_WEIGHTS = 20
-# A percent sign that stays on the line of its number.
-UNBROKEN_PERCENT = "\u00a0%"
-# Files that the note on training rows names.
-MAX_NAMED_FILES = 5
 # Training files that are listed.
 MAX_FILES = 200
-# Of the operating points of all rows, that of the summary, and at which groups are shown.
-SHOWN_RATE = 0.1
 # Terms in the importance table, and charts of main effects and of pairs.
 MAX_IMPORTANCES, MAX_MAIN_EFFECTS, MAX_PAIRS = 18, 8, 4
 # What edits do, as the page says it.
@@ -107,14 +97,14 @@ def render_report(report: Report) -> str:
         report=report,
         policy=POLICY,
         style=style_sheet(),
-        interval_note=_interval_note(ranking),
-        training_note=_training_note(report),
-        in_short=_in_short(report),
-        contents=_contents(report),
+        interval_note=interval_note(ranking),
+        training_note=training_note(report),
+        in_short=in_short(report),
+        contents=page_contents(report),
         files=_file_rows(report),
-        facts=_facts(report),
+        facts=page_facts(report),
         figures=list(_figures(report)),
-        operating_points=_operating_points(report),
+        operating_points=operating_points(report),
         terms=None if section is None else _terms_context(section),
         weights=_weight_table(report),
         groups=_group_table(report),
@@ -153,96 +143,9 @@ class Figure(NamedTuple):
     names: Iterable[tuple[str, str]] = ()
 
 
-class Fact(NamedTuple):
-    """A name, its value, and a smaller value below it."""
-
-    name: str
-    value: str
-    below: str = ""
-
-
-def _facts(report: Report) -> list[Fact]:
-    ranking, calibration = report.ranking, report.calibration
-    n_rows = ranking.n_positives + ranking.n_negatives
-    facts = [
-        Fact("Rows", plain(n_rows)),
-        Fact("Positives", plain(ranking.n_positives), percent(ranking.n_positives / n_rows)),
-        Fact("Negatives", plain(ranking.n_negatives), percent(ranking.n_negatives / n_rows)),
-        Fact("Features", "" if report.n_features is None else plain(report.n_features)),
-        Fact("Average precision", share(ranking.average_precision)),
-        Fact("Brier score", "" if calibration is None else share(calibration.brier_score())),
-    ]
-    return [fact for fact in facts if fact.value]
-
-
-def _training_note(report: Report) -> str:
-    """Return how many of the evaluation rows the model was trained on; empty if none."""
-    files, n_rows = report.training_files, report.ranking.n_positives + report.ranking.n_negatives
-    n_seen = sum(files.values())
-    if not files:
-        return ""
-    shown = ", ".join(list(files)[:MAX_NAMED_FILES])
-    more = f" and {plain(len(files) - MAX_NAMED_FILES)} more files" if len(files) > MAX_NAMED_FILES else ""
-    part = "all" if n_seen >= n_rows else f"{plain(n_seen)} of the {plain(n_rows)}"
-    return (
-        f"The model was trained on {part} rows of this page: {shown}{more}. "
-        "A model ranks the rows it was trained on better than new ones; evaluate it on other rows."
-    )
-
-
-def _in_short(report: Report) -> str:
-    """Return what the numbers say, in two sentences."""
-    ranking, calibration = report.ranking, report.calibration
-    area = ranking.confidence
-    first = (
-        f"The model ranks a random positive above a random negative {chance(area.auc)} of the time "
-        f"(95 % confidence interval {chance(area.low)} to {chance(area.high)})."
-    )
-    parts = []
-    points = ranking.operating_points
-    if points:
-        point = next((at for at in points if at.max_false_positive_rate >= SHOWN_RATE), points[-1])
-        parts.append(
-            f"at a false positive rate of at most {percent(point.max_false_positive_rate)} it finds "
-            f"{chance(point.true_positive_rate)} of the positives, and {chance(point.precision)} of the rows "
-            "that it then calls positive are"
-        )
-    if calibration is not None and calibration.n_rows:
-        parts.append(f"its probabilities are off by {share(calibration.expected_error())} on average")
-    second = "; ".join(parts)
-    text = f"{first} {second[0].upper()}{second[1:]}." if parts else first
-    return text.replace(" %", UNBROKEN_PERCENT)
-
-
-def _contents(report: Report) -> list[tuple[str, str]]:
-    """Return the anchor and the title of the parts of the page."""
-    parts = [
-        ("charts", "Charts", True),
-        ("thresholds", "Operating points", bool(report.ranking.operating_points) or report.decision is not None),
-        ("groups", f"By {report.group_column}", bool(report.groups)),
-        ("terms", "Terms", report.additive is not None),
-        ("weights", "Largest weights", bool(report.weights)),
-        ("details", "Data and settings", bool(report.data or report.settings or report.about or report.timings)),
-        ("origin", "Provenance", bool(report.provenance or report.training_data)),
-    ]
-    return [(anchor, title) for anchor, title, shown in parts if shown]
-
-
 def _file_rows(report: Report) -> list[tuple[str, str, str, str]]:
     """Return the names, rows, bytes and hashes of the first training files."""
     return [(one.path, plain(one.rows), plain(one.bytes), one.sha256) for one in report.training_data[:MAX_FILES]]
-
-
-def _interval_note(ranking: Ranking) -> str:
-    if ranking.auc_bounds is None:
-        return f"{METHOD}, from the exact ranks of all rows."
-    low, high = ranking.auc_bounds
-    if low == high:
-        return f"{METHOD}; streamed in fixed memory, and the AUC of these rows is exact."
-    return (
-        f"{METHOD}, widened for streaming in fixed memory: "
-        f"the exact AUC of these rows lies within {outward(low, high)}."
-    )
 
 
 def _figures(report: Report) -> Iterator[Figure]:
@@ -257,9 +160,7 @@ def _figures(report: Report) -> Iterator[Figure]:
         yield Figure("Calibration", note, calibration_chart(calibration.reliability()))
     points = [point for point in report.learning_curve if np.isfinite(point.auc) and point.rows > 0]
     if points:
-        note = (
-            "Progressive validation: each row scored before training on it; band: ± 2 standard errors and exact bounds"
-        )
+        note = "Progressive validation: the mean AUC of rows scored before training on them; band: ± 2 standard errors"
         yield Figure("Learning curve", note, learning_chart(points))
     if report.penalty is not None and report.penalty.can_be_drawn:
         yield from _penalty_figures(report.penalty)
@@ -281,33 +182,6 @@ def _penalty_figures(choice: PenaltyChoice) -> Iterator[Figure]:
     if choice.names:
         note = f"Weight × standard deviation of the {len(choice.names)} largest features; dashes: chosen penalty"
         yield Figure("Regularization path", note, path_chart(choice), names=path_names(choice))
-
-
-def _operating_points(report: Report) -> list[tuple[str, list[str]]]:
-    """Return the name and the numbers of each threshold: those of limited false positive rates, and the model's own."""
-    ranking = report.ranking
-    n_negatives, n_positives = ranking.n_negatives, ranking.n_positives
-    known = report.threshold_probabilities or [None] * len(ranking.operating_points)
-    points = [
-        DecisionPoint(
-            f"False positive rate ≤ {percent(point.max_false_positive_rate)}".replace(" %", UNBROKEN_PERCENT), point.threshold, probability,
-            point.false_positive_rate * n_negatives, point.true_positive_rate * n_positives,
-        )
-        for point, probability in zip(ranking.operating_points, known, strict=True)
-    ]  # fmt: skip
-    if report.decision is not None:
-        points.append(report.decision)
-    thresholds = [point.threshold for point in points]
-    scale = max(thresholds) - min(thresholds) or abs(thresholds[0]) if points else 1.0
-    rows = []
-    for point, threshold in zip(points, aligned(thresholds, scale, 5), strict=True):
-        above = point.negatives_above + point.positives_above
-        probability = NONE if point.probability is None else share(point.probability)
-        precision = f"{100.0 * point.positives_above / above:.1f} %" if above else NONE
-        recall = f"{100.0 * point.positives_above / n_positives:.1f} %"
-        counts = map(count_of_thousand, point.per_thousand(n_negatives, n_positives))
-        rows.append((point.name, [threshold, probability, recall, precision, *counts]))
-    return rows
 
 
 def largest_weights(rows: Iterable[WeightRow]) -> list[WeightRow]:
@@ -490,7 +364,8 @@ def _main_effect(slug: str, term: ShownTerm) -> Figure:
 def _pair(slug: str, term: ShownTerm, largest: float) -> Figure:
     error = 2.0 * float(np.median(term.standard_errors))
     note = (
-        f"Importance {term.importance:.3f}; interaction without the main effects, ±\u00a0{error:.2g} in the median cell; "
+        f"Importance {term.importance:.3f}; interaction without the main effects, "
+        f"±\u00a0{error:.2g} in the median cell; "
         "faded: within two standard errors of zero"
     )
     return Figure(term.name, note, pair_chart(slug, term, largest), pair_legend(largest))

@@ -146,7 +146,7 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   .summary{grid-template-columns:minmax(0,1fr);padding:1.5rem 0 1rem}
   .facts{grid-template-columns:repeat(2,minmax(0,1fr))}
   .charts{padding-top:1.25rem}
-  .chart text{font-size:14px}
+  .chart text{font-size:14.25px}
   tbody th{min-width:4.5rem}
   #thresholds tbody th{min-width:7rem}
   th,td{padding-right:.5rem}
