@@ -127,7 +127,7 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_colors_have_enough_contrast(theme):
-    for name in ("ink", "soft", "negative", "positive"):
+    for name in ("ink", "soft", "negative", "positive", "alarm"):
         assert contrast(theme[name], theme["paper"]) >= 4.5, name
 
 
