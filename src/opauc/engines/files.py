@@ -90,7 +90,6 @@ def train_files(
         >>> from opauc.core.labels import ClassLabels
         >>> from opauc.data import ReadOptions
         >>> from opauc.data.encode.table_features import OneHotReading
-    from opauc.data.table_source import Source
         >>> from opauc.engines.files import train_files
         >>> from opauc.engines.shards import plan_training
         >>> from opauc.engines.threads import ThreadScheduler
