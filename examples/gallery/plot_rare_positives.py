@@ -36,7 +36,7 @@ for name, score in scores.items():
     print(f"{name:20} AUC {interval.auc:.3f} ({interval.low:.3f} to {interval.high:.3f})")
 
 # %%
-# With rare positives the precision-recall curve says what the AUC does not: which share of the flagged rows is positive.
+# With rare positives the precision-recall curve says what the AUC does not: which share of the flagged is positive.
 
 figure, axes = plt.subplots(figsize=(6, 4))
 for name, score in scores.items():
