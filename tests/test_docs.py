@@ -1,6 +1,7 @@
 """The documentation answers what users ask, and its pages are reached, linked and up to date."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,14 @@ PAGES = [page for page in sorted(DOCS.rglob("*.md")) if not {"_build", "gallery"
 QUESTIONS = {
     "OPAUC, OPAUCCV or OnePassGAM?": ("how-to/choose-estimator.md#which-estimator", "`OPAUCCV()`"),
     "How do I set a decision threshold?": ("how-to/thresholds.md#threshold-by-cost", "cost_fn"),
-    "What does predict do without a threshold?": ("how-to/thresholds.md#default-threshold", "above one half"),
+    "What does predict do without a threshold?": ("how-to/thresholds.md#default-threshold", "a probability of one half"),
     "Several classes?": ("how-to/choose-estimator.md#more-than-two-classes", "OneVsRestClassifier"),
     "Regression, ranking with query groups, other losses?": (
         "how-to/choose-estimator.md#regression-ranking-other-losses", "regression",
     ),
     "How do I serve it?": ("how-to/deploy.md#serve", "Latency"),
     "Monotone constraints?": ("how-to/choose-estimator.md#monotone-constraints", "constraint"),
-    "Which columns are categories in Python?": ("how-to/missing-and-categories.md#declare-column-types", "categorical="),
+    "Which columns are categories?": ("how-to/missing-and-categories.md#declare-column-types", "categorical="),
     "What happens to unseen categories?": ("how-to/missing-and-categories.md#unseen-categories", "share one effect"),
     "A missing value where training had none?": ("how-to/missing-and-categories.md#missing-at-prediction", "near zero"),
     "How do I update a model every night?": ("how-to/update-merge-remove.md#update-every-night", "partial_fit"),
@@ -43,7 +44,7 @@ QUESTIONS = {
     "Which platforms and Python versions?": ("install.md#supported-platforms", "Windows"),
     "How do I silence or route warnings and logs?": ("how-to/logging.md#silence", "logging.getLogger"),
     "What do selection_, drift_, leaks_ mean for me?": ("how-to/checks.md#what-to-do", "`drift_`"),
-    "Time-ordered data: validation without leakage?": ("how-to/time-ordered-data.md#validate-in-time", "TimeSeriesSplit"),
+    "Time-ordered data without leakage?": ("how-to/time-ordered-data.md#validate-in-time", "TimeSeriesSplit"),
     "How do I cite the library and the paper?": ("get-help.md#cite", "gao2013onepass"),
     "Where do I report a bug?": ("get-help.md#report-a-bug", "issue tracker"),
 }  # fmt: skip
@@ -70,6 +71,15 @@ def test_links_to_files_lead_to_files(page):
     for target in re.findall(r"\]\(([^)\s#]+)[^)\s]*\)", page.read_text(encoding="utf-8")):
         if not re.match(r"[a-z]+:", target) and not target.startswith("../gallery/"):
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("module", ["opauc", "opauc.metrics", "opauc.engines", "opauc.baselines"])
+def test_every_public_name_is_in_the_reference(module):
+    listed = set(
+        re.findall(r"^   ([\w.]+)$", (DOCS / "reference" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    listed = {name.split(".")[-1] for name in listed}
+    assert {name for name in import_module(module).__all__ if not name.startswith("_")} <= listed
 
 
 def test_every_page_is_in_a_menu():

@@ -1,4 +1,4 @@
-"""Models saved for scoring only: small, equal in every bit, and no more."""
+"""Models saved for scoring only: small, equal but for the rounding of leaf weights, and no more."""
 
 import numpy as np
 import pandas as pd
@@ -47,13 +47,20 @@ def small(model, tmp_path):
     return load(tmp_path / "small.opauc")
 
 
-def test_scores_and_explanations_are_equal_in_every_bit(model, small):
-    assert_array_equal(small.decision_function(NEW), model.decision_function(NEW))
-    assert_array_equal(small.predict_proba(NEW), model.predict_proba(NEW))
+def assert_equal_but_for_leaf_weights(model, mine, theirs):
+    """Weights of leaves and of crossed codes are float32 in the file; without these every bit is equal."""
+    tolerance = 0.0 if model.basis_.trees is None and not model.basis_.crossed.size else 1e-6
+    np.testing.assert_allclose(mine, theirs, rtol=0.0, atol=tolerance)
+
+
+def test_scores_and_explanations_are_equal(model, small):
+    assert_equal_but_for_leaf_weights(model, small.decision_function(NEW), model.decision_function(NEW))
+    assert_equal_but_for_leaf_weights(model, small.predict_proba(NEW), model.predict_proba(NEW))
     mine, theirs = small.explain(NEW), model.explain(NEW)
     assert mine.names == theirs.names
-    assert mine.baseline == theirs.baseline
-    assert_array_equal(mine.contributions, theirs.contributions)
+    assert_equal_but_for_leaf_weights(model, mine.baseline, theirs.baseline)
+    assert_equal_but_for_leaf_weights(model, mine.contributions, theirs.contributions)
+    np.testing.assert_allclose(mine.scores(), small.decision_function(NEW), atol=1e-11)
 
 
 def test_terms_importances_selection_and_drift_are_equal(model, small):
@@ -126,9 +133,11 @@ def test_arrays_that_do_not_belong_together_are_refused(small):
     }
     if "trees.main" in arrays:
         changes |= {
-            "trees.main": arrays["trees.main"][:, :-1],
-            "trees.values": arrays["trees.values"][:-1],
-            "basis.trees.roots": arrays["basis.trees.roots"][:-1],
+            "trees.main": arrays["trees.main"][:-1],
+            "trees.counts": arrays["trees.counts"][:-1],
+            "trees.weights": arrays["trees.weights"][1:],
+            "trees.bits": arrays["trees.bits"][::-1].copy(),
+            "trees.columns": arrays["trees.columns"] + np.uint16(arrays["trees.coded.sources"].size),
         }
     if not arrays["terms.indices"].size:  # all weight is that of the trees
         del changes["terms.indices"], changes["terms.indptr"]

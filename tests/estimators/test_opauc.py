@@ -19,8 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
+import opauc
 from opauc import OPAUC
-from opauc.errors import IncompatibleMomentsError
+from opauc.errors import IncompatibleMomentsError, ParameterError
 from tests import literal
 from tests.problems import cuts, problem
 
@@ -239,3 +240,22 @@ def test_moments_of_both_solvers_agree_and_predict_the_training_loss():
         literal.objective(exact.coef_[0], rows, labels, 0.0),
         rtol=1e-9,
     )
+
+
+def test_predict_uses_a_threshold_until_the_next_fit(tmp_path):
+    rows, labels = problem(3, 200, 3)
+    model = OPAUC().fit(rows[:100], labels[:100])
+    threshold = model.threshold_for(rows[100:], labels[100:], at_recall=0.9)
+    assert model.threshold_ is None, "choosing one changes nothing"
+    before = model.predict(rows)
+    model.use_threshold(threshold)
+    assert_array_equal(model.predict(rows), model.classes_[(model.decision_function(rows) > threshold.score) * 1])
+    opauc.save(model, tmp_path / "model")
+    assert opauc.load(tmp_path / "model").threshold_ == threshold
+    assert model.partial_fit(rows[:50], labels[:50]).threshold_ == threshold
+    assert_array_equal(model.fit(rows[:100], labels[:100]).predict(rows), before)
+    assert_array_equal(model.use_threshold(threshold).use_threshold(None).predict(rows), before)
+    with pytest.raises(ParameterError, match=r"threshold_for\(X, y, at_fpr=0.1\)"):
+        model.threshold_for(at_fpr=0.1)
+    with pytest.raises(ParameterError, match="expected what threshold_for returns, or None, got float"):
+        model.use_threshold(0.5)

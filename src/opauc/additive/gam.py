@@ -36,6 +36,7 @@ from opauc.data.options import DEFAULTS
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
+from opauc.estimators.docstrings import own_docstrings
 from opauc.estimators.input_checks import CheckedBatch, check_classes, check_labels, check_not_exchanged
 from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.types import Array, Floats, Labels, RandomState, random_key
@@ -63,6 +64,7 @@ class EncodedRows(NamedTuple):
 _terms_of_models: WeakKeyDictionary[object, Terms] = WeakKeyDictionary()
 
 
+@own_docstrings("opauc")
 class OnePassGAM(ScoringClassifier):
     """Generalized additive model with pairwise interactions for raw tables, from one pass: nothing to set.
 
@@ -296,7 +298,7 @@ class OnePassGAM(ScoringClassifier):
         return super().decision_function(X)
 
     def predict(self, X: ArrayLike) -> Array:
-        """Label of each row: the class whose probability is above one half.
+        """Label of each row: the class whose probability is above one half, unless `use_threshold` set a threshold.
 
         Parameters
         ----------
@@ -630,7 +632,8 @@ class OnePassGAM(ScoringClassifier):
         n_rows, seed = data.n_rows, random_key(self.random_state)
         labeled = self._check(np.empty((n_rows, 0)), y, None, sample_weight)
         labels, weight, self.classes_ = labeled.labels, labeled.sample_weight, labeled.classes
-        self.__dict__.pop("_reading", None)
+        for name in ("_reading", "_threshold"):
+            self.__dict__.pop(name, None)
 
         def take(numbers: RowNumbers) -> EncodedRows:
             return EncodedRows.of(data.take(numbers), labels[numbers], None if weight is None else weight[numbers])

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.basis.bins import MAX_CODES
 from opauc.additive.crossed_sums import CrossedSums
 from opauc.additive.drift import BinCounts
 from opauc.additive.explain import Terms
@@ -21,22 +20,22 @@ from opauc.additive.penalties import Penalties
 from opauc.additive.random_effects import RandomEffectSums
 from opauc.additive.selection import MODELS, SAMPLE, CandidateModels, ModelSelection
 from opauc.additive.settings import AdditiveSettings
+from opauc.additive.small_trees import from_small_arrays, small_terms, to_small_arrays
 from opauc.additive.state import AdditiveFit, ForgetReport, settings_to_json
 from opauc.additive.sums import LinearizedSums
 from opauc.additive.terms import SavedTerms
-from opauc.additive.tree_terms import TreeTerms
-from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
+from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.core.fit import only_scores
 from opauc.core.json_schema import json_as
 from opauc.core.parameters import from_saved
 from opauc.types import Arrays, Floats, Json, NamedArrays, Settings
 
-BASIS, N_CLASSES = "basis.", 2
+BASIS, TREES, N_CLASSES = "basis.", "trees.", 2
 SCHEMA = {
     "categorical": ArrayRule("bool", "inputs"),
     "weights": ArrayRule("float64", "weights"),
-    "crossed_levels": ArrayRule("int64", "used", low=0, rising=True, below="levels"),
-    "crossed_effects": ArrayRule("float64", "used"),
+    "crossed_levels": ArrayRule("uint8", "level_bytes"),  # a bit for each level, true if it has an effect
+    "crossed_effects": ArrayRule("float32", "used"),
     "class_counts": ArrayRule("float64", "2", low=0),
     "level_counts": ArrayRule("float64", "effects", low=0),
     "bin_counts.first": ArrayRule("float64", "columns"),
@@ -49,8 +48,6 @@ SCHEMA = {
     "terms.baseline": ArrayRule("float64"),
     "terms.values": ArrayRule("float64", "points"),
     "terms.errors": ArrayRule("float64", "points", low=0),
-    "trees.values": ArrayRule("float64", "splits", optional=True),
-    "trees.main": ArrayRule("float64", f"coded {MAX_CODES}", optional=True),
 }
 
 
@@ -75,6 +72,8 @@ class ScoringHeader(TypedDict):
 class ScoringOnlyFit(AdditiveFit):
     """A basis with its weights and the numbers of its terms.
 
+    Weights of leaves and of crossed codes are rounded to float32.
+
     Examples
     --------
     >>> import numpy as np
@@ -84,7 +83,7 @@ class ScoringOnlyFit(AdditiveFit):
     >>> rows, start = np.random.default_rng(0).normal(size=(400, 2)), AdditiveFit.start
     >>> fit = start(AdditiveSettings(), np.zeros(2, bool), 0).update(rows, (rows[:, 0] > 0).astype(np.int8))
     >>> small = ScoringOnlyFit.of(fit)
-    >>> np.array_equal(small.scorer.scores(rows), fit.scorer.scores(rows))
+    >>> np.allclose(small.scorer.scores(rows), fit.scorer.scores(rows), rtol=0.0, atol=1e-6)
     True
     """
 
@@ -101,15 +100,21 @@ class ScoringOnlyFit(AdditiveFit):
         basis, model = fit.current
         terms = Terms(fit, [""] * basis.n_inputs, [{}] * basis.n_inputs)
         values, errors = terms.numbers.along(terms.grid_rows)
-        numbers = terms.numbers
-        saved = SavedTerms(
-            numbers.column_weights, numbers.means, numbers.deviations, numbers.baseline, values, errors, numbers.trees
-        )
+        numbers, baseline = terms.numbers, terms.numbers.baseline
+        *additive, crossed, leaf_weights = basis.split_weights(fit.final.weights)
+        weights = np.concatenate([*additive, crossed.astype(np.float32)])
+        trees = None
+        if numbers.trees is not None:
+            trees = small_terms(numbers.trees, leaf_weights)
+            weights = np.concatenate([weights, trees.ensemble.values])
+            baseline += trees.roots - numbers.trees.roots
+        basis = replace(basis, trees=None if trees is None else trees.ensemble)
+        saved = SavedTerms(numbers.column_weights, numbers.means, numbers.deviations, baseline, values, errors, trees)
         return cls(
             fit.settings, fit.categorical, 0, WarmUpBuffer.empty(fit.n_features),
             _without_sums(basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts),
             removed=fit.removed, policy=fit.policy,
-            weights=fit.final.weights, selection=fit.final.selection, terms=saved,
+            weights=weights, selection=fit.final.selection, terms=saved,
         )  # fmt: skip
 
     @cached_property
@@ -137,13 +142,12 @@ class ScoringOnlyFit(AdditiveFit):
         basis, model = self.current
         saved = self.terms
         weights = saved.column_weights
-        of_columns, of_effects, effects, of_leaves = basis.split_weights(self.weights)
-        used = np.flatnonzero(effects)  # most levels have no rows
+        of_columns, of_effects, effects, _ = basis.split_weights(self.weights)
         arrays: Arrays = {
             "categorical": self.categorical.copy(),
-            "weights": np.concatenate([of_columns, of_effects, of_leaves]),
-            "crossed_levels": used,
-            "crossed_effects": effects[used],
+            "weights": np.concatenate([of_columns, of_effects]),
+            "crossed_levels": np.packbits(effects != 0.0),  # most levels have no rows
+            "crossed_effects": effects[effects != 0.0].astype(np.float32),
             "class_counts": model.sums.class_counts.copy(),
             "level_counts": model.random_effects.counts.copy(),
             "bin_counts.first": model.bin_counts.first.copy(),
@@ -158,9 +162,8 @@ class ScoringOnlyFit(AdditiveFit):
             "terms.errors": saved.errors.copy(),
         }
         if saved.trees is not None:
-            n_splits = saved.trees.ensemble.splits.columns.size  # the values of leaves are their weights
-            arrays |= {"trees.values": saved.trees.values[:n_splits].copy(), "trees.main": saved.trees.main.copy()}
-        arrays |= {f"{BASIS}{name}": array for name, array in basis.to_arrays().items()}
+            arrays |= add_prefix(TREES, to_small_arrays(saved.trees))
+        arrays |= add_prefix(BASIS, replace(basis, trees=None).to_arrays())
         name, aucs, rows = self.selection
         selection = {"model": name, "aucs": dict(aucs), "rows": list(rows)}
         header = {
@@ -183,26 +186,28 @@ class ScoringOnlyFit(AdditiveFit):
         checked = json_as(ScoringHeader, header, "fit")
         settings = from_saved("OnePassGAM", AdditiveSettings, checked["settings"])
         basis, selection = Basis.from_arrays(with_prefix(BASIS, arrays)), checked["selection"]
+        small_trees = with_prefix(TREES, arrays)
+        trees = from_small_arrays(basis.n_inputs, small_trees) if small_trees else None
+        if basis.trees is not None:
+            raise ValueError("basis: expected no trees")
+        basis = replace(basis, trees=None if trees is None else trees.ensemble)
         known = {
             "inputs": basis.n_inputs, "columns": basis.n_columns, "effects": basis.random_effects.size,
-            "weights": basis.n_weights - basis.crossed.size, "levels": basis.crossed.size,
-            "coded": 0 if basis.trees is None else basis.trees.codes.n_coded,
-            "splits": 0 if basis.trees is None else basis.trees.splits.columns.size,
+            "weights": basis.n_columns + basis.random_effects.size, "level_bytes": -(-basis.crossed.size // 8),
         }  # fmt: skip
-        own = {name: array for name, array in arrays.items() if not name.startswith(BASIS)}
+        own = {name: array for name, array in arrays.items() if not name.startswith((BASIS, TREES))}
         sizes = check_arrays(SCHEMA, own, known)
         is_known = selection["model"] in (*MODELS, SAMPLE) and set(selection["aucs"]) <= set(MODELS)
         if not is_known or len(selection["rows"]) != N_CLASSES:
             raise ValueError("selection: expected a candidate model, AUCs of candidates, and two counts of rows")
-        effects = np.zeros(basis.crossed.size)
-        effects[own["crossed_levels"]] = own["crossed_effects"]
+        used, effects = np.unpackbits(own["crossed_levels"], count=basis.crossed.size), np.zeros(basis.crossed.size)
+        if np.count_nonzero(used) != sizes["used"]:
+            raise ValueError(f"crossed_levels: expected {sizes['used']} levels with an effect")
+        effects[used.astype(bool)] = own["crossed_effects"]
         weights = csr_array(
             (own["terms.data"], own["terms.indices"], own["terms.indptr"]), shape=(basis.n_columns, sizes["terms"])
         )
-        n_before, trees = basis.n_columns + basis.random_effects.size, None
-        leaves = own["weights"][n_before:]
-        if basis.trees is not None and {"trees.values", "trees.main"} <= own.keys():
-            trees = TreeTerms(basis.trees, np.concatenate([own["trees.values"], leaves]), own["trees.main"])
+        leaves = np.empty(0) if trees is None else trees.ensemble.values
         saved = SavedTerms(
             weights, own["terms.means"], own["terms.deviations"], float(own["terms.baseline"]),
             own["terms.values"], own["terms.errors"], trees,
@@ -213,7 +218,7 @@ class ScoringOnlyFit(AdditiveFit):
             settings, own["categorical"], 0, WarmUpBuffer.empty(basis.n_inputs),
             _without_sums(basis, own["class_counts"], own["level_counts"], counts),
             removed=ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), terms=saved,
-            weights=np.concatenate([own["weights"][:n_before], effects, leaves]),
+            weights=np.concatenate([own["weights"], effects, leaves]),
             selection=ModelSelection(selection["model"], selection["aucs"], (negative, positive)),
         )  # fmt: skip
         terms = Terms(fit, [""] * basis.n_inputs, [{}] * basis.n_inputs)

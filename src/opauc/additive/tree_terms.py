@@ -25,6 +25,7 @@ class TreeTerms(NamedTuple):
     """
 
     ensemble: TreeEnsemble
+    counts: NDArray[np.uint16]  # (n_leaves,): rows of each leaf, of at most `MAX_ROWS`
     values: Floats  # (n_splits + n_leaves,): of the splits, then of the leaves
     main: Floats  # (n_coded, MAX_CODES)
 
@@ -37,15 +38,21 @@ class TreeTerms(NamedTuple):
         Inputs without a main effect keep their whole part.
         """
         codes = codes[:: max(1, -(-len(codes) // MAX_ROWS))]
-        n_splits = ensemble.splits.columns.size
-        mass, values = np.zeros(n_splits + weights.size), np.empty(n_splits + weights.size)
-        mass[n_splits:] = np.bincount(ensemble.leaves(codes).ravel(), minlength=weights.size)
-        write_node_values(ensemble.splits, weights, mass, values)
-        terms = cls(ensemble, values, np.zeros((codes.shape[1], MAX_CODES)))
+        counts = np.bincount(ensemble.leaves(codes).ravel(), minlength=weights.size).astype(np.uint16)
+        terms = cls.of_counts(ensemble, weights, counts, np.zeros((codes.shape[1], MAX_CODES)))
         shares = terms._column_shares(codes)
         for column in np.flatnonzero(has_main_effect[ensemble.codes.sources]).tolist():
             terms.main[column] = _mean_by_code(codes[:, column], shares[:, column])
         return terms
+
+    @classmethod
+    def of_counts(cls, ensemble: TreeEnsemble, weights: Floats, counts: NDArray[np.uint16], main: Floats) -> TreeTerms:
+        """Return the terms of an ensemble with these leaf weights and counts of rows, given the main effects."""
+        n_splits = ensemble.splits.columns.size
+        mass, values = np.zeros(n_splits + weights.size), np.empty(n_splits + weights.size)
+        mass[n_splits:] = counts
+        write_node_values(ensemble.splits, weights, mass, values)
+        return cls(ensemble, counts, values, main)
 
     @property
     def roots(self) -> float:

@@ -33,8 +33,8 @@ def save(model: Any, path: str | os.PathLike[str], *, scoring_only: bool = False
     not at all, and is checked as `load` checks it before it is written.
 
     With `scoring_only`, the file of a `OnePassGAM` leaves out the sums: it is
-    much smaller, scores and explains rows in the same way, and refuses `partial_fit`,
-    `merge` and `forget`.
+    much smaller, scores and explains rows in the same way (weights of leaves and of crossed codes are
+    rounded to float32, which moves scores by less than 1e-6), and refuses `partial_fit`, `merge` and `forget`.
 
     Examples
     --------

@@ -28,6 +28,7 @@ from opauc.core.loop import Trainer
 from opauc.core.model import Model, RowReading, load_model, save_model
 from opauc.core.registry import ESTIMATORS, FACTORIES, READINGS
 from opauc.core.threads import use_threads
+from opauc.core.threshold import Threshold
 from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.columns import TableColumns, quoted_list
 from opauc.data.encode.table_features import OneHotReading
@@ -242,14 +243,18 @@ def train_in_order(
     observer: Observer,
     seconds: Callable[[], float],
     before: Settings = MappingProxyType({}),
+    threshold: Threshold | None = None,
 ) -> Training:
-    """Train on the rows of files in order and write the model; `before` is the provenance of its earlier rows."""
+    """Train on the rows of files in order and write the model with a threshold.
+
+    `before` is the provenance of its earlier rows.
+    """
     stream = start.reading.training_stream(paths, trainer.position, bad_rows)
     if _run(trainer, stream, start, checkpoints, observer):
         return Training(None, trainer.rows, begun=trainer.begun)
     if not trainer.position.records and not trainer.pending.rows:
         raise InputError(f"{', '.join(stream.sources)}: there are no rows to train on")
-    model = trainer.finish(start.reading, provenance_of(trainer, before))
+    model = replace(trainer.finish(start.reading, provenance_of(trainer, before)), threshold=threshold)
     if target is not None:
         save_model(model, target)
     if checkpoints is not None:

@@ -118,7 +118,9 @@ def run_update(
             trainer = Trainer(FACTORIES[model.estimator](model.parameters), model.labels, model.fit, monitor)
             trainer.position = ResumePosition(rows=n_rows)
         start = Opening(trainer.factory, reading.at(trainer.position, trainer.labels), trainer.labels)
-        result = train_in_order(trainer, start, paths, bad_rows, target, checkpoints, observer, seconds, before)
+        result = train_in_order(
+            trainer, start, paths, bad_rows, target, checkpoints, observer, seconds, before, model.threshold
+        )
     if result.model is not None:
         _warn_of_repeated(before, trainer.position.records, observer)
     return result

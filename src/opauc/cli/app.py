@@ -28,6 +28,7 @@ VERBS = {
     "train": "Train a model on labeled rows in one pass.",
     "evaluate": "Evaluate how well a model ranks labeled rows.",
     "predict": "Score rows with a model; labels in the data are ignored and need not be there.",
+    "threshold": "Choose a threshold of the score on labeled rows that the model was not trained on.",
     "inspect": "Print the content of a model, checkpoint or statistics file; nothing in it is executed.",
     "report": "Write a report, one HTML page, on how well a model ranks labeled rows.",
     "compare": "Train methods with default settings on the same rows and score the same held-out rows.",

@@ -16,7 +16,7 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter, json_line, number_of, shown_text
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
-from opauc.core.scorer import Scorer
+from opauc.core.model import Model
 from opauc.types import Floats
 
 # Endings of files of JSON lines.
@@ -72,7 +72,7 @@ def command(
 
 def write(scored: ScoredStream, response: str, as_json: bool, out: IO[str], passthrough: Sequence[str]) -> None:
     """Write one line per row: JSON, the value alone, or CSV with a header where columns are passed through."""
-    scorer, classes = scored.model.scorer, scored.model.classes.tolist()
+    classes = scored.model.classes.tolist()
     names = [shown_label(label) for label in classes]
     # Labels are escaped on a terminal only.
     names = [shown_text(name) for name in names] if out.isatty() else names
@@ -81,9 +81,9 @@ def write(scored: ScoredStream, response: str, as_json: bool, out: IO[str], pass
         table.writerow([*passthrough, response])
     for part in scored.score():
         if as_json:
-            out.writelines(json_lines(part, scorer, classes))
+            out.writelines(json_lines(part, scored.model))
             continue
-        values = _values(response, scorer, names, part.scores)
+        values = _values(response, scored.model, names, part.scores)
         if passthrough:
             table.writerows(zip(*part.batch.passthrough_values(), values, strict=True))
         else:
@@ -99,7 +99,7 @@ def write_parquet(scored: ScoredStream, response: str, path: Path) -> None:
     schema, writer = pa.schema([(response, pa.array(classes if response == "label" else [0.0]).type)]), None
     try:
         for part in scored.score():
-            values = classes[(part.scores > 0).astype(int)]
+            values = classes[scored.model.predicted_positive(part.scores).astype(int)]
             if response != "label":
                 values = part.scores if response == "score" else scorer.probabilities(part.scores)
             kept = part.batch.passthrough
@@ -114,15 +114,15 @@ def write_parquet(scored: ScoredStream, response: str, path: Path) -> None:
             writer.close()
 
 
-def json_lines(part: ScoredBatch, scorer: Scorer, classes: list[object]) -> Iterator[str]:
+def json_lines(part: ScoredBatch, model: Model) -> Iterator[str]:
     """Yield all that is known of each row, one JSON line per row."""
-    probabilities, columns = scorer.probabilities(part.scores).tolist(), part.batch.passthrough_values()
+    probabilities, columns = model.scorer.probabilities(part.scores).tolist(), part.batch.passthrough_values()
+    labels = model.classes[model.predicted_positive(part.scores).astype(int)].tolist()
     names = [] if part.batch.passthrough is None else part.batch.passthrough.schema.names
-    for i, (score, chance) in enumerate(zip(part.scores.tolist(), probabilities, strict=True)):
+    for i, (score, chance, label) in enumerate(zip(part.scores.tolist(), probabilities, labels, strict=True)):
         facts = (
             {"kept": {name: _plain(column[i]) for name, column in zip(names, columns, strict=True)}} if names else {}
         )
-        label = classes[int(score > 0)]
         yield json_line("row", row=part.batch.first_row + i, score=score, probability=chance, label=label, **facts)
 
 
@@ -131,8 +131,8 @@ def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _values(response: str, scorer: Scorer, names: list[str], scores: Floats) -> list[object]:
+def _values(response: str, model: Model, names: list[str], scores: Floats) -> list[object]:
     if response == "label":
-        return [names[positive] for positive in (scores > 0).tolist()]
-    values: list[object] = (scores if response == "score" else scorer.probabilities(scores)).tolist()
+        return [names[positive] for positive in model.predicted_positive(scores).tolist()]
+    values: list[object] = (scores if response == "score" else model.scorer.probabilities(scores)).tolist()
     return values

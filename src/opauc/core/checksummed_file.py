@@ -32,7 +32,7 @@ TEXT_COPIES, VALUE_BYTES, DICT_BYTES = 3, 48, 136
 STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 # Characters of a message about the content of a file.
 MAX_MESSAGE = 400
-DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint64", "uint32", "uint8", "bool")
+DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint64", "uint32", "uint16", "uint8", "bool")
 
 
 class Sealed(TypedDict):

@@ -20,8 +20,9 @@ from opauc.core.json_schema import json_as
 from opauc.core.labels import ClassLabels, SavedLabels, labels_from_json, labels_to_json
 from opauc.core.registry import FITS, READINGS
 from opauc.core.scorer import Scorer
+from opauc.core.threshold import SavedThreshold, Threshold
 from opauc.errors import IncompatibleMomentsError, OpaucError, Parameter, UnreadableFileError
-from opauc.types import Array, Arrays, Json, NamedArrays, Settings
+from opauc.types import Array, Arrays, Floats, Json, NamedArrays, Settings
 
 # The kind of a model file.
 MODEL = "model"
@@ -119,11 +120,16 @@ class Model:
     feature_names: tuple[str, ...] | None = None
     reading: RowReading | None = None
     provenance: Settings = field(default_factory=dict)
+    threshold: Threshold | None = None  # None stands for zero
 
     @property
     def scorer(self) -> Scorer:
         """The scorer of rows."""
         return self.fit.scorer
+
+    def predicted_positive(self, scores: Floats) -> NDArray[np.bool_]:
+        """Tell which scores are above the threshold."""
+        return scores > (0.0 if self.threshold is None else self.threshold.score)
 
     @property
     def labels(self) -> ClassLabels:
@@ -240,6 +246,7 @@ class ModelHeader(Header, total=False):
     """The header of a model file."""
 
     provenance: Provenance
+    threshold: SavedThreshold
 
 
 class CheckpointHeader(Header):
@@ -279,6 +286,7 @@ def model_from_parts(
     if names is not None and len(names) != width:
         raise ValueError(f"expected {width} feature names, got {len(names)}")
     provenance: Settings = dict(checked.get("provenance", {}))  # type: ignore[call-overload]
+    saved_threshold: Any = checked.get("threshold")
     for point in provenance.get("learning_curve", ()):
         if len(point) != POINT_SIZE or not (point[0] >= 0 and all(0 <= share <= 1 for share in point[1:])):
             raise ValueError(f"learning_curve: expected rows, an AUC and its bounds, got {point[:POINT_SIZE]}")
@@ -299,6 +307,7 @@ def model_from_parts(
     return Model(
         checked["estimator"], checked["parameters"], fit, labels_from_json(checked["classes"]), width,
         None if names is None else tuple(names), reading, provenance,
+        None if saved_threshold is None else Threshold.from_json(saved_threshold),
     )  # fmt: skip
 
 
@@ -306,6 +315,8 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model; the file appears whole or not at all, and never one that `load_model` refuses."""
     header, arrays = model_parts(model)
     header["provenance"] = dict(model.provenance)
+    if model.threshold is not None:
+        header["threshold"] = model.threshold.to_json()
     with unreadable(f"{path}: not written"):
         model_from_parts(json.loads(json.dumps(header)), arrays)
     write_checksummed(path, MODEL, header, arrays)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +13,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from opauc.core.fit import Fit
 from opauc.core.model import Model, RowReading
 from opauc.core.scorer import Scorer
+from opauc.core.threshold import Threshold
 from opauc.core.transaction import changing, reading
+from opauc.errors import ParameterError
 from opauc.estimators.input_checks import encode_labels
 from opauc.metrics.exact_auc import exact_auc
+from opauc.metrics.thresholds import ThresholdRule, choose_threshold
 from opauc.types import Array, Floats
 
 
@@ -43,6 +46,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _fitted: Fit
     # How the rows of a table, or of the files of the command, are read; None for a model fitted to arrays.
     _reading: RowReading | None = None
+    # None stands for zero.
+    _threshold: Threshold | None = None
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score of each row: the higher, the more likely positive.
@@ -57,7 +62,9 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._scored(X).scores
 
     def predict(self, X: ArrayLike) -> Array:
-        """Label of each row: the positive class where the score is above zero.
+        """Label of each row: the positive class where the score is above the threshold.
+
+        The threshold is zero unless `use_threshold` set another one.
 
         Examples
         --------
@@ -66,8 +73,9 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.predict([[-0.7], [0.7]])
         array([False,  True])
         """
-        _, scores, classes = self._scored(X)
-        labels: Array = classes[(scores > 0).astype(int)]
+        threshold, (_, scores, classes) = self.threshold_, self._scored(X)
+        cut = 0.0 if threshold is None else threshold.score
+        labels: Array = classes[(scores > cut).astype(int)]
         return labels
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -83,6 +91,101 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scorer, scores, _ = self._scored(X)
         positive = scorer.probabilities(scores)
         return np.column_stack([1.0 - positive, positive])
+
+    def threshold_for(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        cost_fp: float | None = None,
+        cost_fn: float | None = None,
+        at_fpr: float | None = None,
+        at_precision: float | None = None,
+        at_recall: float | None = None,
+    ) -> Threshold:
+        """Choose a threshold of the score on rows that the model was not trained on.
+
+        The model does not change: `use_threshold` makes `predict` use the threshold.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows that the model was not trained on: scores of training rows are too good.
+        y : array-like of shape (n_samples,)
+            Their labels, of both classes.
+        cost_fp, cost_fn : float, optional
+            What a negative row above the threshold and a positive row below it cost: the threshold has the lowest cost.
+        at_fpr : float, optional
+            The false positive rate is at most this.
+        at_precision : float, optional
+            The precision is at least this.
+        at_recall : float, optional
+            The recall is at least this.
+
+        Returns
+        -------
+        threshold : Threshold
+            Its score, and its false positive rate, recall and precision on these rows with 95 % intervals.
+
+        Raises
+        ------
+        ParameterError
+            If no rows are given, not exactly one rule is given, or no threshold has the precision asked for.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> model = OPAUC().fit([[-1.0], [-0.5], [0.5], [1.0]] * 5, [0, 0, 1, 1] * 5)
+        >>> threshold = model.threshold_for([[-1.0], [-0.2], [0.2], [1.0]], [0, 1, 0, 1], at_recall=1.0)
+        >>> threshold.false_positive_rate.value, threshold.recall.value
+        (0.5, 1.0)
+        >>> model.use_threshold(threshold).predict([[-0.2], [-0.7]])
+        array([1, 0])
+        """
+        rule = ThresholdRule(cost_fp, cost_fn, at_fpr, at_precision, at_recall)
+        if X is None or y is None:
+            raise ParameterError(
+                f"a threshold is chosen on rows that the model was not trained on: threshold_for(X, y, {rule})"
+            )
+        _, scores, classes = self._scored(X)
+        labels, _ = encode_labels(column_or_1d(y), classes)
+        return choose_threshold(labels, scores, rule)
+
+    def use_threshold(self, threshold: Threshold | None) -> Self:
+        """Make `predict` use a threshold, which `save` stores with the model.
+
+        It stays when the model is trained further; `fit` begins with zero again.
+
+        Parameters
+        ----------
+        threshold : Threshold or None
+            What `threshold_for` returned; None stands for zero.
+
+        Returns
+        -------
+        self : object
+            The model itself.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> model = OPAUC().fit([[-1.0], [-0.5], [0.5], [1.0]] * 5, [0, 0, 1, 1] * 5)
+        >>> model.use_threshold(model.threshold_for([[-0.6], [-0.7]], [1, 0], at_fpr=0.0)).predict([[-0.6]])
+        array([1])
+        """
+        if threshold is not None and not isinstance(threshold, Threshold):
+            raise ParameterError(
+                "threshold: expected what threshold_for returns, or None, got ", f"{type(threshold).__name__}"
+            )
+        check_is_fitted(self)
+        with changing(self):
+            self._threshold = threshold
+        return self
+
+    @property
+    def threshold_(self) -> Threshold | None:
+        """The threshold that `predict` uses; None stands for zero."""
+        return self._threshold
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """AUC of labeled rows: the share of pairs of a positive and a negative row in the right order.
@@ -137,18 +240,21 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.n_features_in_,
             self._feature_names(),
             self._reading,
+            threshold=self._threshold,
         )
 
     def _adopt(self, model: Model) -> None:
         """Take over a model and nothing else."""
         with changing(self):
             self.classes_, self.n_features_in_, self._fitted = model.classes, model.n_features, model.fit
-            for name in ("feature_names_in_", "_reading"):
+            for name in ("feature_names_in_", "_reading", "_threshold"):
                 self.__dict__.pop(name, None)
             if model.feature_names is not None:
                 self.feature_names_in_ = np.array(model.feature_names, dtype=object)
             if model.reading is not None:
                 self._reading = model.reading
+            if model.threshold is not None:
+                self._threshold = model.threshold
             self._set_resolved()
 
     def _check_fit(self, fit: Fit) -> None:

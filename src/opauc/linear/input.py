@@ -34,7 +34,8 @@ def check_batch(
     A model that the command trained takes tables like those of the command, new categories included.
     """
     if first:
-        estimator.__dict__.pop("_reading", None)
+        for name in ("_reading", "_threshold"):
+            estimator.__dict__.pop(name, None)
     X = _in_memory(X)
     rows = _table_rows(estimator, X, learn=True)
     if rows is None and estimator.device is not None:

@@ -110,6 +110,13 @@ class ValueCodes:
         """Number of coded columns."""
         return self.sources.size
 
+    @property
+    def n_codes(self) -> NDArray[np.int64]:
+        """Number of codes that values of each coded column can have."""
+        of_categories = [int(self._codes_of(c).max(initial=0)) for c in range(self.n_coded)]
+        highest = np.maximum(self.pooled_codes, np.array(of_categories, np.int64))
+        return 1 + np.where(self.pooled_codes > 0, highest, np.diff(self.cut_ends) + 1)
+
     def take(self, columns: NDArray[np.int64]) -> Self:
         """Return some of the coded columns."""
         cuts = [self.cuts[self.cut_ends[c] : self.cut_ends[c + 1]] for c in columns.tolist()]

@@ -166,7 +166,7 @@ def _check_pairs(tables: BasisTables) -> None:
         fits = {
             BINARY: sizes[j] == 1,
             NUMERIC: knots.size == sizes[j] >= 2 and rises(knots),
-            CATEGORICAL: np.unique(levels).size == levels.max(initial=-1) + 1 == sizes[j]
+            CATEGORICAL: np.unique(levels).size == int(levels.max(initial=-1)) + 1 == sizes[j]
             and levels.size == tables.n_levels[j],
         }
         _expect(bool(fits.get(tables.kinds[j], False)), "pair_sizes", f"knots or levels for input {j}")
