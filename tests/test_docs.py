@@ -14,7 +14,7 @@ PAGES = [page for page in sorted(DOCS.rglob("*.md")) if not {"_build", "gallery"
 QUESTIONS = {
     "OPAUC, OPAUCCV or OnePassGAM?": ("how-to/choose-estimator.md#which-estimator", "`OPAUCCV()`"),
     "How do I set a decision threshold?": ("how-to/thresholds.md#threshold-by-cost", "cost_fn"),
-    "What does predict do without a threshold?": ("how-to/thresholds.md#default-threshold", "a probability of one half"),
+    "What does predict do without a threshold?": ("how-to/thresholds.md#default-threshold", "of one half"),
     "Several classes?": ("how-to/choose-estimator.md#more-than-two-classes", "OneVsRestClassifier"),
     "Regression, ranking with query groups, other losses?": (
         "how-to/choose-estimator.md#regression-ranking-other-losses", "regression",
