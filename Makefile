@@ -44,6 +44,7 @@ check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pytest -q tests/test_docstrings.py tests/test_words.py
 
 format: .venv/installed
 	$(BIN)/ruff format .

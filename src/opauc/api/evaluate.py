@@ -35,6 +35,23 @@ from opauc.types import Settings
 class Evaluation(NamedTuple):
     """How a model ranks rows.
 
+    Attributes
+    ----------
+    ranking : Ranking
+        AUC, curves, operating points.
+    calibration : CalibrationBins
+        Calibration of the probabilities.
+    rows : int
+        Number of rows evaluated.
+    bad_rows : int
+        Number of rows skipped.
+    seconds : float
+        Time of the evaluation.
+    examples : ExampleRows
+        Rows that the report explains.
+    difference : AucDifference or None
+        The difference of the AUC to that of the model given as `against`.
+
     Examples
     --------
     >>> import pandas as pd

@@ -20,6 +20,11 @@ MAX_EXACT_ROWS = 10**6
 class ScoreBuffer:
     """Labels and scores of rows: all of them up to `exact_rows`, beyond that a streaming AUC in fixed memory.
 
+    Parameters
+    ----------
+    exact_rows : int
+        Rows up to which the scores themselves are kept.
+
     Examples
     --------
     >>> from opauc.metrics import ScoreBuffer
@@ -37,7 +42,15 @@ class ScoreBuffer:
         self._batches: list[tuple[Flags, Floats]] = []
 
     def add(self, labels: ArrayLike, scores: ArrayLike) -> None:
-        """Add rows: labels of 0 and 1 or booleans, scores that are not NaN."""
+        """Add rows: labels of 0 and 1 or booleans, scores that are not NaN.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+        """
         positive, score = check_scores(labels, scores)
         self.stream = self.stream.update(positive, score)
         self.n_rows += score.size
@@ -54,11 +67,23 @@ class ScoreBuffer:
         return np.concatenate(positive), np.concatenate(scores)
 
     def interval(self) -> AucInterval:
-        """Return the AUC with its 95 % interval."""
+        """Return the AUC with its 95 % interval.
+
+        Returns
+        -------
+        interval : AucInterval
+            The AUC with its limits.
+        """
         return stream_interval(self.stream) if (rows := self.all_rows) is None else auc_interval(*rows)
 
     def ranking(self) -> Ranking:
-        """Return the AUC, curves and operating points of the scores."""
+        """Return the AUC, curves and operating points of the scores.
+
+        Returns
+        -------
+        ranking : Ranking
+            The summary of the scores.
+        """
         return Ranking.of_stream(self.stream) if (rows := self.all_rows) is None else Ranking.of(*rows)
 
 
@@ -68,6 +93,21 @@ class Compared(NamedTuple):
     `low` and `high` are 95 % confidence limits. `p_value` tests the difference to the
     best method; it is None for the best method itself. `trouble` is the error message of
     a failed method, else empty.
+
+    Attributes
+    ----------
+    name : str
+        The name of the method.
+    auc : float
+        Its AUC on the held-out rows.
+    low, high : float
+        The 95 % limits of the AUC.
+    p_value : float or None
+        Of the paired test against the best method; None for that itself.
+    seconds : float
+        The time of training.
+    trouble : str
+        Why the method could not be trained; empty otherwise.
 
     Examples
     --------

@@ -64,14 +64,40 @@ class StreamingAuc:
 
     @classmethod
     def empty(cls, size: int = 2048) -> StreamingAuc:
-        """Return the state of no rows; joining neighbors leaves `size` intervals."""
+        """Return the state of no rows; joining neighbors leaves `size` intervals.
+
+        Parameters
+        ----------
+        size : int, default=2048
+            Number of intervals of scores: the more, the closer the bounds.
+
+        Returns
+        -------
+        auc : StreamingAuc
+            The state of no rows.
+        """
         if size < 1:
             raise ValueError(f"size must be at least 1, got {size}")
         return cls(int(size), np.empty(0), np.empty(0), np.empty((0, 2), np.int64))
 
     @classmethod
     def of(cls, labels: ArrayLike, scores: ArrayLike, size: int = 2048) -> StreamingAuc:
-        """Return the state of rows: labels of 0 and 1 or booleans, scores that are not NaN."""
+        """Return the state of rows: labels of 0 and 1 or booleans, scores that are not NaN.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+        size : int, default=2048
+            Number of intervals of scores.
+
+        Returns
+        -------
+        auc : StreamingAuc
+            The state of these rows.
+        """
         return cls.empty(size).update(labels, scores)
 
     @property
@@ -85,7 +111,20 @@ class StreamingAuc:
         return self.lows.size
 
     def update(self, labels: ArrayLike, scores: ArrayLike) -> StreamingAuc:
-        """Return the state of the rows so far and these."""
+        """Return the state of the rows so far and these.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+
+        Returns
+        -------
+        auc : StreamingAuc
+            A new state; this one stays as it is.
+        """
         positive, score = check_scores(labels, scores)
         score += 0.0  # turn -0.0 into 0.0
         state = self
@@ -96,17 +135,40 @@ class StreamingAuc:
         return state
 
     def merge(self, other: StreamingAuc) -> StreamingAuc:
-        """Return the state of both sets of rows, with the smaller of the two sizes."""
+        """Return the state of both sets of rows, with the smaller of the two sizes.
+
+        Parameters
+        ----------
+        other : StreamingAuc
+            The state of other rows.
+
+        Returns
+        -------
+        auc : StreamingAuc
+            The state of all rows.
+        """
         if other.size < self.size:
             return other.merge(self)
         return self._add_intervals(other.lows, other.highs, other.class_counts)
 
     def empty_copy(self) -> StreamingAuc:
-        """Return the state of no rows with the same size."""
+        """Return the state of no rows with the same size.
+
+        Returns
+        -------
+        auc : StreamingAuc
+            The state of no rows.
+        """
         return self.empty(self.size)
 
     def interval(self) -> tuple[float, float]:
-        """Return bounds that contain the exact AUC of all rows; (0, 1) while a class has no rows."""
+        """Return bounds that contain the exact AUC of all rows; (0, 1) while a class has no rows.
+
+        Returns
+        -------
+        bounds : tuple of float
+            The lower and the upper bound.
+        """
         if not self.counts.all():
             return 0.0, 1.0
         negative, positive = self.class_counts.T
@@ -116,12 +178,24 @@ class StreamingAuc:
         )
 
     def estimate(self) -> float:
-        """Return the middle of the interval: pairs of unknown order count half."""
+        """Return the middle of the interval: pairs of unknown order count half.
+
+        Returns
+        -------
+        auc : float
+            The estimated AUC.
+        """
         low, high = self.interval()
         return (low + high) / 2
 
     def to_arrays(self) -> Arrays:
-        """Return copies of the intervals and their counts, for a file or the network."""
+        """Return copies of the intervals and their counts, for a file or the network.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+            The state by names.
+        """
         return {
             "size": np.array(self.size),
             "lows": self.lows.copy(),
@@ -131,7 +205,18 @@ class StreamingAuc:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> StreamingAuc:
-        """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays."""
+        """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array-like
+            What `to_arrays` returned.
+
+        Returns
+        -------
+        auc : StreamingAuc
+            The state that was written.
+        """
         size, lows, highs, counts = copy_arrays(AUC_SCHEMA, arrays).values()
         if lows.size > MAX_INTERVALS * int(size):
             raise IncompatibleMomentsError(f"size {size} must be at least a third of the {lows.size} intervals")
