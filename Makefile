@@ -91,6 +91,7 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 -x /tests/ src .venv/lib || true
 	touch $@
 
 .venv/installed: .venv/package
-	$(INSTALL) --editable '.[dev,docs]' '$(TORCH)'
+	$(INSTALL) --upgrade 'pip>=25.1'
+	$(INSTALL) --editable '.[docs]' --group dev '$(TORCH)'
 	$(COMPILE)
 	touch $@

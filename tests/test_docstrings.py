@@ -15,7 +15,7 @@ MORE = [
     "opauc.additive.drift.FeatureDrift", "opauc.additive.leaks.Leak", "opauc.additive.selection.ModelSelection",
     "opauc.additive.state.ForgetReport", "opauc.additive.terms.Explanation", "opauc.additive.terms.Term",
     "opauc.api.evaluate.Evaluation", "opauc.api.observer.Progress", "opauc.api.options.TrainOptions",
-    "opauc.data.BadRows", "opauc.data.ReadOptions", "opauc.linear.effective_rank",
+    "opauc.api.warmup.WarmUp", "opauc.data.BadRows", "opauc.data.ReadOptions", "opauc.linear.effective_rank",
     "opauc.linear.moments.ClassMoments", "opauc.linear.moments.ClassSketch", "opauc.linear.moments.FoldMoments",
     "opauc.linear.progressive_selection.SelectionLeaderboard", "opauc.linear.theorem_step_size",
 ]  # fmt: skip

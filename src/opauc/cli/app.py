@@ -36,6 +36,7 @@ VERBS = {
     "merge": "Merge models trained on different rows into the model of all of them.",
     "export": "Write a small file of an additive model that scores and explains rows, and cannot be trained further.",
     "forget": "Remove rows from a model without training it again.",
+    "warmup": "Compile the kernels once per machine, so that later runs start at once.",
 }
 # Parameters whose option has another name.
 FLAGS = {"random_state": "seed", "device": "engine"}
