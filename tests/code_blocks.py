@@ -104,12 +104,12 @@ def update_page(page):
     text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         for block, printed, _ in reversed(run_page(page.resolve(), folder)):
-            if not same_output(block.text, printed):
+            if not same_output(block.text, printed, tolerance=0.0):
                 text = text[: block.start] + printed + text[block.end :]
     page.write_text(text, encoding="utf-8")
 
 
-def same_output(expected, printed):
+def same_output(expected, printed, tolerance=TOLERANCE):
     """Tell whether two outputs are the same but for small differences of numbers, times, and what `...` stands for.
 
     >>> from tests.code_blocks import same_output
@@ -129,7 +129,7 @@ def same_output(expected, printed):
         return False
     wanted = [_number(part) for part in parts if NUMBER.fullmatch(part)]
     got = [_number(group) for group in match.groups()]
-    return all(abs(a - b) <= TOLERANCE * max(abs(a), abs(b), 0.1) + 1e-12 for a, b in zip(wanted, got, strict=True))
+    return all(abs(a - b) <= tolerance * max(abs(a), abs(b), 0.1) + 1e-12 for a, b in zip(wanted, got, strict=True))
 
 
 def _without_seconds(text):
