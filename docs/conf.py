@@ -26,6 +26,7 @@ extensions = [
 exclude_patterns = ["_build", "_templates", "_extensions"]
 templates_path = ["_templates"]
 highlight_language = "none"
+smartquotes = False  # options begin with two hyphens
 default_role = "literal"
 
 myst_enable_extensions = ["attrs_inline", "attrs_block", "colon_fence", "deflist"]

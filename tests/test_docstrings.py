@@ -79,9 +79,9 @@ def waived(path, code):
         return code in ("PR01", "PR02") and (bool(fields_of(owner)) or getattr(owner, "_is_protocol", False))
     if isinstance(owner, property):
         return code in ("EX01", "RT01", "SS05")
-    # Methods of results show in the example of their class.
+    # Methods of statistics and results have a line, types, and the example of their class; estimators have all.
     holder = object_of(path.rsplit(".", 1)[0])
-    return code == "EX01" and inspect.isclass(holder)
+    return code in ("EX01", "PR01", "RT01", "YD01") and inspect.isclass(holder) and not hasattr(holder, "fit")
 
 
 def object_of(path):

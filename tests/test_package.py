@@ -59,7 +59,8 @@ def test_the_wheel_has_the_package_and_no_more(built):
 
 @pytest.mark.slow
 def test_the_sdist_can_be_tested(built):
-    names = {name.split("/", 1)[-1] for name in tarfile.open(built[1]).getnames()}
+    with tarfile.open(built[1]) as archive:
+        names = {name.split("/", 1)[-1] for name in archive.getnames()}
     assert {"pyproject.toml", "LICENSE", "CITATION.cff", "tests/conftest.py", "docs/conf.py"} <= names
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opauc.data.passthrough import group_keys
+from opauc.core.group_keys import group_keys
 
 VALUES = st.lists(st.one_of(st.integers(-(2**60), 2**60), st.text(max_size=8), st.booleans()), min_size=1, max_size=30)
 
@@ -38,7 +38,7 @@ def test_batches_have_the_keys_of_the_whole():
 
 
 def test_a_fresh_process_gives_the_same_keys():
-    code = "from opauc.data.passthrough import group_keys; print(group_keys(['ann', 'bob'], 2).tolist())"
+    code = "from opauc.core.group_keys import group_keys; print(group_keys(['ann', 'bob'], 2).tolist())"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.strip() == str(group_keys(["ann", "bob"], 2).tolist())
 

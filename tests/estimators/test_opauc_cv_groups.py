@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import opauc
 from opauc import OPAUCCV
+from opauc.core.group_keys import group_keys
 from opauc.core.loop import Trainer
-from opauc.data.passthrough import group_keys
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.linear.resolve import opauc_factory
 from tests import literal

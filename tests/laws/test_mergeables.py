@@ -28,7 +28,7 @@ from opauc.linear.moments.exact import ExactMoments
 from opauc.linear.moments.features import FeatureMoments
 from opauc.linear.moments.folds import FoldMoments
 from opauc.linear.moments.sketch import ClassSketch, SignStream
-from opauc.metrics import CalibrationBins, StreamingAuc
+from opauc.metrics import CalibrationBins, StreamingAuc, StreamingGroupAuc, StreamingMulticlassAuc
 from tests.problems import problem
 
 # Subtracting loses the digits that both operands share.
@@ -146,6 +146,15 @@ def auc_shards(seed):
     return [StreamingAuc.of(labels, rows[:, 0]) for rows, labels in parts_of(seed)]
 
 
+def multiclass_shards(seed):
+    return [StreamingMulticlassAuc.of((rows[:, 1] > rows[:, 0]) + labels, rows) for rows, labels in parts_of(seed)]
+
+
+def group_auc_shards(seed):
+    """Groups that do not all fit."""
+    return [StreamingGroupAuc.of(labels, rows[:, 0], (7 * rows[:, 1]).round(), 40) for rows, labels in parts_of(seed)]
+
+
 def calibration_shards(seed):
     return [CalibrationBins.of(labels, 1 / (1 + np.exp(-rows[:, 0]))) for rows, labels in parts_of(seed)]
 
@@ -179,6 +188,14 @@ CASES = {
         empty=lambda state: StreamingAuc.empty(state.size),
         no_subtract="intervals that were joined cannot be taken apart",
     ),
+    "StreamingMulticlassAuc": Case(
+        multiclass_shards,
+        no_subtract="intervals that were joined cannot be taken apart",
+    ),
+    "StreamingGroupAuc": Case(
+        group_auc_shards,
+        no_subtract="groups that have left are not known",
+    ),
     "CalibrationBins": Case(
         calibration_shards,
         empty=lambda _: CalibrationBins.empty(),
@@ -190,6 +207,7 @@ CASES = {
 OTHERS = {
     "OnePassGAM": "an estimator: tests/laws/test_estimators.py",
     "OPAUCCV": "an estimator: tests/laws/test_estimators.py",
+    "ScoreIntervals": "the base class of StreamingAuc, and the columns of StreamingMulticlassAuc, which are in CASES",
     "SumsClassifier": "a base class of estimators",
     "MergeableSolver": "merges states that it is given, which are in CASES",
     "SketchedExact": "merges states that it is given, which are in CASES",

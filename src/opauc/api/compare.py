@@ -29,8 +29,9 @@ from opauc.data.sample import RowFiles
 from opauc.data.schema.infer import ColumnProfile
 from opauc.data.sources import STANDARD_INPUT
 from opauc.errors import InputError, Parameter, ParameterError
-from opauc.metrics import Compared, HeldOut, NumberedRows, compare_on_stream
+from opauc.metrics import Compared, HeldOut, NumberedRows, RankingMetric, compare_on_stream
 from opauc.metrics.exact_auc import Flags
+from opauc.metrics.metric_names import ranking_metrics
 from opauc.types import Floats, Rows, random_key
 
 # Options of reading for linear solvers: with one of them every method trains on the same features.
@@ -47,6 +48,7 @@ def compare(
     random_state: int = 0,
     positive: str | None = None,
     bad_rows: BadRows | None = None,
+    metrics: Sequence[str | RankingMetric] = (),
     on_progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> list[Compared]:
@@ -68,6 +70,8 @@ def compare(
         Label of the positive rows; all others are negative.
     bad_rows : BadRows, optional
         What to do with rows that cannot be read; by default the first one is an error.
+    metrics : sequence of str, optional
+        Further metrics, as for `evaluate`; methods are ordered and tested by the first.
     on_progress : callable, optional
         Called with a `Progress` after every batch.
     **options
@@ -93,6 +97,7 @@ def compare(
     return run_comparison(
         paths, reading, methods, HeldOut(held_out, random_state), ClassLabels.announced(positive=positive),
         bad_rows or BadRows(), CallbackObserver(on_progress), features_only=bool(FEATURE_OPTIONS & set(options)),
+        metrics=ranking_metrics(metrics),
     )  # fmt: skip
 
 
@@ -106,6 +111,7 @@ def run_comparison(
     observer: Observer,
     features_only: bool = False,
     on_columns: Callable[[Sequence[ColumnProfile]], None] | None = None,
+    metrics: Sequence[RankingMetric] = (),
 ) -> list[Compared]:
     """Compare methods on files, for `compare` and the command.
 
@@ -125,7 +131,7 @@ def run_comparison(
         if on_columns is not None:
             on_columns(passes.column_profiles)
     of_tables = names.table_methods(passes.categorical)
-    return list(compare_on_stream(names.feature_methods(), passes.read, split, of_tables=of_tables))
+    return list(compare_on_stream(names.feature_methods(), passes.read, split, of_tables=of_tables, metrics=metrics))
 
 
 @dataclass

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +15,11 @@ from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
-from opauc.api.tables import scores_of_table
+from opauc.api.tables import groups_of_table, scores_of_table
 from opauc.api.train import shard_progress
 from opauc.core.atomic_write import atomic_write
+from opauc.core.batch import Batch
+from opauc.core.group_keys import is_missing
 from opauc.core.labels import shown_label
 from opauc.core.model import Model
 from opauc.core.parameters import ALL_CORES
@@ -24,12 +27,29 @@ from opauc.core.scorer import Scorer
 from opauc.data.bad_rows import BadRows
 from opauc.data.find_sources import is_paths, paths_of
 from opauc.data.sources import STANDARD_INPUT
-from opauc.errors import InputError, Parameter, ParameterError
-from opauc.metrics import AucDifference, CalibrationBins, ProgressPoint, Ranking, ScoreBuffer, compare_aucs
-from opauc.metrics.comparison import MAX_EXACT_ROWS
+from opauc.errors import InputError, MalformedRowError, Parameter, ParameterError
+from opauc.metrics import (
+    AucDifference,
+    CalibrationBins,
+    GroupAuc,
+    GroupAucInterval,
+    MetricInterval,
+    ProgressPoint,
+    Ranking,
+    RankingMetric,
+    ScoreBuffer,
+    StreamingGroupAuc,
+    compare_aucs,
+    ranking_metric,
+)
+from opauc.metrics.comparison import MAX_EXACT_ROWS, NO_METRICS, metrics_of_stream
 from opauc.metrics.intervals import AucInterval
+from opauc.metrics.metric_names import ranking_metrics
 from opauc.report import Report, render_report
-from opauc.types import Settings
+from opauc.types import Array, Settings
+
+NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
+NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
 
 
 class Evaluation(NamedTuple):
@@ -51,6 +71,12 @@ class Evaluation(NamedTuple):
         Rows that the report explains.
     difference : AucDifference or None
         The difference of the AUC to that of the model given as `against`.
+    metrics : mapping of str to MetricInterval
+        Further metrics by name, such as "pauc@0.01".
+    differences : mapping of str to AucDifference
+        The differences of those metrics to the other model.
+    within : mapping of str to GroupAucInterval
+        The mean AUC within groups, by how groups count.
 
     Examples
     --------
@@ -69,6 +95,9 @@ class Evaluation(NamedTuple):
     seconds: float
     examples: ExampleRows = ExampleRows()
     difference: AucDifference | None = None  # to the model that it was evaluated against
+    metrics: Mapping[str, MetricInterval] = NO_METRICS  # further metrics by name, such as "pauc@0.01"
+    differences: Mapping[str, AucDifference] = NO_DIFFERENCES  # of those metrics, to the other model
+    within: Mapping[str, GroupAucInterval] = NO_GROUPS  # mean AUC within groups, by how groups count
 
     @property
     def auc(self) -> float:
@@ -91,6 +120,8 @@ def evaluate(
     on_progress: Callable[[Progress], None] | None = None,
     report: str | os.PathLike[str] | None = None,
     against: Any = None,
+    metrics: Sequence[str | RankingMetric] = (),
+    within: str | None = None,
 ) -> Evaluation:
     """Return how well a model ranks labeled rows.
 
@@ -112,6 +143,11 @@ def evaluate(
         Where to write a report page, for files.
     against : estimator or path, optional
         Another model, to be compared on the same rows by a paired test: see `Evaluation.difference`.
+    metrics : sequence of str, optional
+        Further metrics, each with an interval: see `Evaluation.metrics`. Names are as for
+        `opauc.metrics.ranking_metric`: "pauc@0.01", "ap", "precision@100", "recall@0.01", "lift@0.1".
+    within : str, optional
+        A column of groups, such as users or queries, for the mean AUC within groups: see `Evaluation.within`.
 
     Returns
     -------
@@ -127,24 +163,21 @@ def evaluate(
     ...     opauc.evaluate(opauc.train(file.name, label="bought"), file.name).auc
     1.0
     """
+    wanted = ranking_metrics(metrics)
     if not is_paths(data):
-        actual, scores, probabilities = scores_of_table(model, data, label)
-        bins = CalibrationBins.empty().update(actual, probabilities)
-        difference = None
-        if against is not None:
-            difference = compare_aucs(actual, scores, scores_of_table(against, data, label)[1])
-        return Evaluation(Ranking.of(actual, scores), bins, actual.size, 0, 0.0, difference=difference)
+        return _evaluate_table(model, data, label, against, wanted, within)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     source, paths = model_source(model, data), paths_of(data)
     policy, observer = bad_rows or BadRows(), CallbackObserver(on_progress)
-    scored = ScoredStream(source, paths, format, policy, purpose, label=label)
+    scored = ScoredStream(source, paths, format, policy, purpose, group_columns(within), label=label)
     if against is None:
-        evaluation = evaluate_stream(scored, observer)
+        evaluation = evaluate_stream(scored, observer, metrics=wanted)
     else:
         other = model_source(against, data)
         evaluation = evaluate_against(
-            scored, ScoredStream(other, paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label), observer
-        )
+            scored, ScoredStream(other, paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label), observer,
+            wanted,
+        )  # fmt: skip
     if report is not None:
         name = Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
         write_report(Path(report), name, scored, evaluation)
@@ -158,13 +191,14 @@ def evaluate_on(
     paths: Sequence[str],
     format_: str | None,
     observer: Observer,
+    metrics: Sequence[RankingMetric] = (),
 ) -> Evaluation:
     """Score files on an engine and rank all their rows."""
     check_engine(engine, address, additive=False)
     if engine == engines.DEVICE:
         from opauc.engines.torch.scorer import DeviceScorer
 
-        return evaluate_stream(scored, observer, DeviceScorer.of(scored.model.scorer, engines.DEVICE))
+        return evaluate_stream(scored, observer, DeviceScorer.of(scored.model.scorer, engines.DEVICE), metrics=metrics)
     assert engine in CLUSTERS, "checked before"
     from opauc.engines.files import score_files
 
@@ -175,30 +209,45 @@ def evaluate_on(
         report_unreadable(shards.unreadable, observer)
         check_both_classes(scored, *shards.auc.counts.tolist())
         scored.stream.bad_rows.first = list(shards.first_bad)
-        return Evaluation(Ranking.of_stream(shards.auc), shards.bins, shards.rows, shards.bad_rows, seconds())
+        return Evaluation(
+            Ranking.of_stream(shards.auc), shards.bins, shards.rows, shards.bad_rows, seconds(),
+            metrics=metrics_of_stream(shards.auc, metrics),
+        )  # fmt: skip
 
 
-def evaluate_against(scored: ScoredStream, other: ScoredStream, observer: Observer) -> Evaluation:
+def evaluate_against(
+    scored: ScoredStream, other: ScoredStream, observer: Observer, metrics: Sequence[RankingMetric] = ()
+) -> Evaluation:
     """Score the same rows by two models, and test whether their AUCs differ."""
     if STANDARD_INPUT in scored.stream.sources:
         raise ParameterError(Parameter("against"), ": standard input can be read only once")
     mine, theirs = ScoreBuffer(), ScoreBuffer()
-    evaluation = evaluate_stream(scored, observer, scores=mine)
+    evaluation = evaluate_stream(scored, observer, scores=mine, metrics=metrics)
     evaluate_stream(other, observer, scores=theirs)
     one, two = mine.all_rows, theirs.all_rows
     if one is None or two is None:
         raise ParameterError(Parameter("against"), f" is for up to {MAX_EXACT_ROWS:,} rows, got {mine.n_rows:,}")
     if not np.array_equal(one[0], two[0]):
         raise InputError("the models must be of the same classes and read the same rows to be compared")
-    return evaluation._replace(difference=compare_aucs(one[0], one[1], two[1]))
+    return evaluation._replace(
+        difference=compare_aucs(one[0], one[1], two[1]),
+        differences={metric.name: metric.compare(one[0], one[1], two[1]) for metric in metrics},
+    )
 
 
 def evaluate_stream(
-    scored: ScoredStream, observer: Observer, scorer: Scorer | None = None, scores: ScoreBuffer | None = None
+    scored: ScoredStream,
+    observer: Observer,
+    scorer: Scorer | None = None,
+    scores: ScoreBuffer | None = None,
+    metrics: Sequence[RankingMetric] = (),
 ) -> Evaluation:
-    """Score all rows and rank them; `scorer` may do the work of the model's on a device, `scores` keeps the scores."""
+    """Score all rows and rank them; `scorer` may do the work of the model's on a device, `scores` keeps the scores.
+
+    Passthrough columns are those of the groups within which the AUC is averaged too.
+    """
     labels, scorer, scores = scored.labels, scorer or scored.model.scorer, scores or ScoreBuffer()
-    bins, examples = CalibrationBins.empty(), ExampleRows()
+    bins, examples, by_group = CalibrationBins.empty(), ExampleRows(), StreamingGroupAuc.empty()
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:
             for part in scored.score(scorer):
@@ -207,10 +256,59 @@ def evaluate_stream(
                 if isinstance(part.rows, np.ndarray):
                     examples = examples.after(part.rows, actual, part.scores, scores.n_rows)
                 scores.add(actual, part.scores)
+                if part.batch.passthrough is not None:
+                    by_group = by_group.update(actual, part.scores, _groups_of(part.batch))
                 show(scores.n_rows, part.batch.bytes_read, scores.stream.estimate())
         scored.report_unknown(observer)
         check_both_classes(scored, *scores.stream.counts.tolist())
-        return Evaluation(scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples)
+        return Evaluation(
+            scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples,
+            metrics=scores.metrics(metrics), within=_aucs_within(by_group) if scored.passthrough else NO_GROUPS,
+        )  # fmt: skip
+
+
+def group_columns(within: str | None) -> tuple[str, ...]:
+    """Return the columns to pass through for the AUC within groups."""
+    return () if within is None else (within,)
+
+
+def _groups_of(batch: Batch) -> Array:
+    """Return the groups of the rows of a batch; raise where one is missing."""
+    (groups,) = batch.passthrough_values()
+    for row, group in enumerate(groups):
+        if group == "" or is_missing(group):
+            assert batch.passthrough is not None, "it has the groups"
+            column = batch.passthrough.schema.names[0]
+            raise MalformedRowError(batch.source, batch.line_of(row), "the group is missing", column=column)
+    return np.fromiter(groups, object, len(groups))
+
+
+def _aucs_within(by_group: StreamingGroupAuc) -> dict[str, GroupAucInterval]:
+    """Return the mean AUC within groups, where all count the same and where they count by their rows."""
+    try:
+        return {weight: by_group.interval(GroupAuc(weight)) for weight in ("equal", "rows")}
+    except ParameterError as error:
+        raise ParameterError(Parameter("within"), f": {error}") from error
+
+
+def _evaluate_table(
+    model: Any, table: Any, label: str | int | None, against: Any, metrics: Sequence[RankingMetric], within: str | None
+) -> Evaluation:
+    """Evaluate a model on a table in memory."""
+    actual, scores, probabilities = scores_of_table(model, table, label)
+    bins, buffer = CalibrationBins.empty().update(actual, probabilities), ScoreBuffer(actual.size)
+    buffer.add(actual, scores)
+    evaluation = Evaluation(buffer.ranking(), bins, actual.size, 0, 0.0, metrics=buffer.metrics(metrics))
+    if within is not None:
+        groups = groups_of_table(table, within)
+        evaluation = evaluation._replace(within=_aucs_within(StreamingGroupAuc.of(actual, scores, groups, actual.size)))
+    if against is None:
+        return evaluation
+    others = scores_of_table(against, table, label)[1]
+    return evaluation._replace(
+        difference=compare_aucs(actual, scores, others),
+        differences={metric.name: metric.compare(actual, scores, others) for metric in metrics},
+    )
 
 
 def check_both_classes(scored: ScoredStream, negatives: int, positives: int) -> None:
@@ -245,6 +343,8 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation) -> Report
         calibration=evaluation.calibration,
         learning_curve=curve,
         penalty=shown.penalty,
+        metrics={ranking_metric(name).title: value for name, value in evaluation.metrics.items()},
+        within=evaluation.within,
         additive=shown.terms,
         weights=shown.weights,
         weight_order=shown.weight_order,

@@ -59,6 +59,7 @@ class ScoredStream:
             check_data_files(paths, model)
             model = load_model(model, can_train)
         self.model: Model = model
+        self.passthrough: Sequence[str] = passthrough
         self.reading: RowReading = self.model.reading or OneHotReading(ReadOptions())
         if label is not None:
             if not isinstance(label, str):

@@ -10,12 +10,13 @@ import numpy as np
 
 from opauc.api.saving import load
 from opauc.api.scored_stream import check_model
+from opauc.core.group_keys import is_missing
 from opauc.core.labels import ClassLabels
 from opauc.data.bad_rows import DROP_UNLABELED, missing_labels
 from opauc.data.columns import TableColumns
 from opauc.data.frames import PandasTable, to_table
 from opauc.data.schema.table import table_of
-from opauc.errors import InputError
+from opauc.errors import InputError, Parameter, ParameterError, unknown_name
 from opauc.types import Array, Floats, Labels
 
 
@@ -77,8 +78,25 @@ def scores_of_table(model: Any, table: Any, label: str | int | None) -> tuple[La
     X, y = split_label(table, label)
     classes: ClassLabels = estimator._to_model().labels
     positive = y == (classes.classes[1] if classes.positive is None else classes.positive)
+    X = select_features(estimator, X)
     scores: Floats = estimator.decision_function(X)
     return np.asarray(positive, np.int8), scores, estimator.predict_proba(X)[:, 1]
+
+
+def groups_of_table(table: Any, column: str) -> Array:
+    """Return the groups of the rows of a table; raise where there is no such column, or a group is missing."""
+    from opauc.data.formats.memory import label_array, table_names
+
+    table = to_table(table)
+    names = table_names(table) or []
+    if column not in names:
+        raise ParameterError(Parameter("within"), f": {unknown_name('column', column, names)}")
+    values: Any = table[column] if isinstance(table, PandasTable) else table_of(table)[column].to_pandas()
+    groups = label_array(values)
+    missing = [group == "" or is_missing(group) for group in groups.tolist()]
+    if any(missing):
+        raise InputError(f"column {column}: the group is missing in {sum(missing):,} of {groups.size:,} rows")
+    return groups
 
 
 def select_features(estimator: Any, table: Any) -> Any:

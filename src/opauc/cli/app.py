@@ -39,7 +39,7 @@ VERBS = {
     "warmup": "Compile the kernels once per machine, so that later runs start at once.",
 }
 # Parameters whose option has another name.
-FLAGS = {"random_state": "seed", "device": "engine"}
+FLAGS = {"random_state": "seed", "device": "engine", "metrics": "metric"}
 # Arrow's allocator returns free memory to the system at once and asks for it again for the next batch: a tenth of the
 # time of reading, and a fifth with two threads. It reads this variable when it is loaded.
 KEEP_MEMORY = {"MIMALLOC_PURGE_DELAY": "-1"}

@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from opauc.api.engines import check_engine
-from opauc.api.evaluate import evaluate_against, evaluate_on, evaluate_stream, write_report
+from opauc.api.evaluate import evaluate_against, evaluate_on, evaluate_stream, group_columns, write_report
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.errors import Parameter, ParameterError
+from opauc.metrics import GroupAucInterval, MetricInterval
 
 # The exit code where the AUC is lower than asked for.
 TOO_LOW = 3
@@ -37,6 +38,11 @@ def command(
         Path | None,
         typer.Option(metavar="MODEL", help="Another model to compare with on the same rows, by a paired test."),
     ] = None,
+    metric: shared.Metric = None,
+    within: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of groups, such as users: the mean AUC within groups too."),
+    ] = None,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
     format_: shared.Format = None,
@@ -51,19 +57,22 @@ def command(
         check_writable(report)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
-    scored = ScoredStream(model, data, format_, bad_rows, purpose, label=label)
+    metrics = shared.metrics(metric)
+    scored = ScoredStream(model, data, format_, bad_rows, purpose, group_columns(within), label=label)
     reporter = Reporter(json, quiet)
     if against is not None:
         if engine is not None:
             raise ParameterError(Parameter("against"), " compares on this machine; leave ", Parameter("engine"), " out")
         other = ScoredStream(against, data, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
-        evaluation = evaluate_against(scored, other, reporter)
+        evaluation = evaluate_against(scored, other, reporter, metrics)
     elif engine is None and scheduler is None:
-        evaluation = evaluate_stream(scored, reporter)
+        evaluation = evaluate_stream(scored, reporter, metrics=metrics)
     else:
         check_engine(engine, scheduler, additive=False)
         assert engine is not None, "check_engine raises for a scheduler alone"
-        evaluation = evaluate_on(engine, scheduler, scored, data, format_, reporter)
+        if within is not None:
+            raise ParameterError(Parameter("within"), " reads on this machine; leave ", Parameter("engine"), " out")
+        evaluation = evaluate_on(engine, scheduler, scored, data, format_, reporter, metrics)
     reporter.unlabeled(bad_rows.unlabeled)
     if report is not None:
         write_report(report, model.name, scored, evaluation)
@@ -80,6 +89,10 @@ def command(
             seconds=round(evaluation.seconds, 3), report=None if report is None else str(report),
             at_least=None if at_least is None else not too_low,
             against=None if difference is None else {"model": str(against), **difference._asdict()},
+            metrics={name: value._asdict() for name, value in evaluation.metrics.items()},
+            differences={name: value._asdict() for name, value in evaluation.differences.items()},
+            within=None if within is None else
+            {"column": within} | {weight: value._asdict() for weight, value in evaluation.within.items()},
         )  # fmt: skip
         return TOO_LOW if too_low else 0
     facts = {
@@ -89,6 +102,13 @@ def command(
         "Brier score": f"{evaluation.calibration.brier_score():.4f}",
         "rows": f"{evaluation.rows:,}, {ranking.n_positives:,} positive, {ranking.n_negatives:,} negative",
     }
+    for one in metrics:
+        facts[one.title] = interval_text(evaluation.metrics[one.name])
+    for weight, group in evaluation.within.items():
+        facts[f"AUC within {within}{', by rows' if weight == 'rows' else ''}"] = interval_text(group)
+    if evaluation.within:
+        groups = evaluation.within["equal"]
+        facts["groups"] = f"{groups.n_groups:,} with both classes, {groups.n_one_class:,} with one, left out"
     if low < high:
         facts["AUC bounds"] = f"{low:.5f} to {high:.5f} (the scores of so many rows are summarized in fixed memory)"
     if evaluation.bad_rows:
@@ -96,6 +116,9 @@ def command(
     if difference is not None:
         gap, error, _, p_value = difference
         facts[f"AUC minus that of {against}"] = f"{gap:+.4f} ± {error:.4f}, p = {p_value:.2g} (paired test)"
+    for one in metrics if evaluation.differences else []:
+        gap, error, _, p_value = evaluation.differences[one.name]
+        facts[f"{one.title}, minus that of {against}"] = f"{gap:+.4f} ± {error:.4f}, p = {p_value:.2g}"
     if report is not None:
         facts["report"] = str(report)
     if at_least is not None:
@@ -103,3 +126,8 @@ def command(
         facts[f"AUC of at least {at_least:g}"] = verdict
     show_table(f"{model} on {', '.join(data)}", facts)
     return TOO_LOW if too_low else 0
+
+
+def interval_text(metric: MetricInterval | GroupAucInterval) -> str:
+    """Return a metric with its interval as text."""
+    return f"{metric.value:.4f}, 95 % interval {metric.low:.4f} to {metric.high:.4f}"

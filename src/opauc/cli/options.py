@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from opauc.data.bad_rows import BadRows
 from opauc.data.options import ReadOptions
 from opauc.errors import InputError, MalformedRowError, Parameter, ParameterError
+
+if TYPE_CHECKING:
+    from opauc.metrics.ranking_metric import RankingMetric
 
 READING, LINEAR, ROWS, ENGINES, CHECKPOINTS = "Reading", "Linear models", "Bad rows", "Engines", "Checkpoints"
 
@@ -126,6 +129,12 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first line of a text table is a header. Default: inferred.",
                  rich_help_panel=READING),
+]  # fmt: skip
+Metric = Annotated[
+    str | None,
+    typer.Option("--metric", metavar="METRICS", show_default=False,
+                 help="Further metrics with their intervals, separated by commas: auc, pauc@0.01 (FPR up to .01), "
+                 "pauc@0.01:0.5 (and TPR from .5), ap, precision@100, recall@0.01, lift@0.1."),
 ]  # fmt: skip
 DropUnlabeled = Annotated[
     bool,
@@ -248,6 +257,13 @@ def columns(text: str) -> tuple[str | int, ...]:
 def names(text: str | None) -> tuple[str, ...]:
     """Return the names of a list with commas, those that are numbers too."""
     return tuple(str(part) for part in columns(text or ""))
+
+
+def metrics(text: str | None) -> list[RankingMetric]:
+    """Return the metrics of a list with commas."""
+    from opauc.metrics.metric_names import ranking_metrics  # only where needed: the command starts faster so
+
+    return ranking_metrics([part for part in (text or "").split(",") if part.strip()])
 
 
 def class_names(text: str | None) -> list[str] | list[float] | None:

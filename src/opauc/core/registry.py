@@ -84,6 +84,9 @@ STATISTICS = Registry(
         "FoldMoments": "opauc.linear.moments.folds:FoldMoments",
         "GroupMoments": "opauc.linear.moments.classes:GroupMoments",
         "LinearizedSums": "opauc.additive.sums:LinearizedSums",
+        "StreamingAuc": "opauc.metrics.streaming_auc:StreamingAuc",
+        "StreamingGroupAuc": "opauc.metrics.group_auc:StreamingGroupAuc",
+        "StreamingMulticlassAuc": "opauc.metrics.multiclass_auc:StreamingMulticlassAuc",
     },
 )
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
-from opauc.data.passthrough import group_keys
+from opauc.core.group_keys import group_keys
 from opauc.types import Array, Floats, GroupKeys, Labels, Rows
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opauc.errors import Parameter, ParameterError
 from opauc.metrics.exact_auc import Flags, check_scores
-from opauc.metrics.intervals import AucInterval, auc_interval, compare_aucs
+from opauc.metrics.influence import MetricInterval
+from opauc.metrics.intervals import AucDifference, AucInterval, auc_interval, compare_aucs
 from opauc.metrics.ranking import Ranking, stream_interval
+from opauc.metrics.ranking_metric import RankingMetric
 from opauc.metrics.streaming_auc import StreamingAuc
 from opauc.types import Floats
 
 MAX_EXACT_ROWS = 10**6
+NO_METRICS: Mapping[str, MetricInterval] = MappingProxyType({})
 
 
 class ScoreBuffer:
@@ -76,6 +82,19 @@ class ScoreBuffer:
         """
         return stream_interval(self.stream) if (rows := self.all_rows) is None else auc_interval(*rows)
 
+    def metrics(self, metrics: Sequence[RankingMetric]) -> dict[str, MetricInterval]:
+        """Return the values of metrics with their 95 % intervals, by name."""
+        if (rows := self.all_rows) is None:
+            return metrics_of_stream(self.stream, metrics)
+        return {metric.name: _named(metric, partial(metric.interval, *rows)) for metric in metrics}
+
+    def compare(self, other: ScoreBuffer, metric: RankingMetric | None = None) -> AucDifference | None:
+        """Return the difference to the scores of another method for the same rows; None with too many rows."""
+        if (mine := self.all_rows) is None or (theirs := other.all_rows) is None:
+            return None
+        test = compare_aucs if metric is None else metric.compare
+        return test(mine[0], mine[1], theirs[1])
+
     def ranking(self) -> Ranking:
         """Return the AUC, curves and operating points of the scores.
 
@@ -87,12 +106,26 @@ class ScoreBuffer:
         return Ranking.of_stream(self.stream) if (rows := self.all_rows) is None else Ranking.of(*rows)
 
 
+def metrics_of_stream(stream: StreamingAuc, metrics: Sequence[RankingMetric]) -> dict[str, MetricInterval]:
+    """Return the values of metrics for the rows of a streaming AUC, by name, with intervals widened by their bounds."""
+    return {metric.name: _named(metric, partial(metric.stream_interval, stream)) for metric in metrics}
+
+
+def _named(metric: RankingMetric, interval: Callable[[], MetricInterval]) -> MetricInterval:
+    """Return the interval of a metric; errors about its parameters name the metric."""
+    try:
+        return interval()
+    except ParameterError as error:
+        raise ParameterError(Parameter("metrics"), f": {metric.name}: {error}") from error
+
+
 class Compared(NamedTuple):
     """Result of one method; numbers that a failed method did not reach are None.
 
     `low` and `high` are 95 % confidence limits. `p_value` tests the difference to the
     best method; it is None for the best method itself. `trouble` is the error message of
-    a failed method, else empty.
+    a failed method, else empty. `metrics` has further metrics by name; where there are any,
+    the first of them says which method is best, and is tested.
 
     Attributes
     ----------
@@ -108,6 +141,8 @@ class Compared(NamedTuple):
         The time of training.
     trouble : str
         Why the method could not be trained; empty otherwise.
+    metrics : mapping of str to MetricInterval
+        Further metrics by name.
 
     Examples
     --------
@@ -123,18 +158,33 @@ class Compared(NamedTuple):
     p_value: float | None
     seconds: float
     trouble: str
+    metrics: Mapping[str, MetricInterval] = NO_METRICS
 
 
-def rank_methods(methods: Sequence[tuple[str, float, str]], buffers: Sequence[ScoreBuffer]) -> list[Compared]:
-    """Return the results of methods (name, seconds, trouble), best first, failed ones last."""
+def rank_methods(
+    methods: Sequence[tuple[str, float, str]], buffers: Sequence[ScoreBuffer], metrics: Sequence[RankingMetric] = ()
+) -> list[Compared]:
+    """Return the results of methods (name, seconds, trouble), best first, failed ones last.
+
+    The first of the metrics, or without any the AUC, orders the methods and is tested.
+    """
     lines = []
     for (name, seconds, trouble), scores in zip(methods, buffers, strict=True):
         auc, low, high = (None, None, None) if trouble else scores.interval()[:3]
-        lines.append((Compared(name, auc, low, high, None, seconds, trouble), None if trouble else scores.all_rows))
-    lines.sort(key=lambda line: -1.0 if line[0].auc is None else line[0].auc, reverse=True)
-    best = lines[0][1] if lines else None
-    return [
-        line if best is None or rows is None or rows is best
-        else line._replace(p_value=compare_aucs(best[0], best[1], rows[1]).p_value)
-        for line, rows in lines
-    ]  # fmt: skip
+        values = {} if trouble else scores.metrics(metrics)
+        lines.append((Compared(name, auc, low, high, None, seconds, trouble, values), scores))
+    first = metrics[0] if metrics else None
+    lines.sort(key=lambda line: _rank_value(line[0], first), reverse=True)
+    tested: list[Compared] = []
+    for line, scores in lines:
+        is_best = not tested or line.trouble
+        difference = None if is_best else lines[0][1].compare(scores, first)
+        tested.append(line if difference is None else line._replace(p_value=difference.p_value))
+    return tested
+
+
+def _rank_value(line: Compared, metric: RankingMetric | None) -> float:
+    """Return the number that orders a method, minus one where it failed."""
+    if line.auc is None:
+        return -1.0
+    return line.auc if metric is None else line.metrics[metric.name].value

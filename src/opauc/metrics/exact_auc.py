@@ -35,7 +35,7 @@ def exact_auc(labels: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | N
     if sample_weight is None:
         ones = np.ones(score.size, np.int64)
         return auc_of_counts(score[positive], score[~positive], ones[positive], ones[~positive])
-    weight = _check_weights(sample_weight, positive)
+    weight = check_weights(sample_weight, positive)
     above, below = _by_score(score[positive], score[~positive], weight[positive], weight[~positive])
     beaten = np.cumsum(below) - below / 2
     return float(np.clip(np.dot(above / above.sum(), beaten / below.sum()), 0.0, 1.0))
@@ -98,7 +98,8 @@ def _by_score(
     return above, below
 
 
-def _check_weights(sample_weight: ArrayLike, positive: Flags) -> Floats:
+def check_weights(sample_weight: ArrayLike, positive: Flags) -> Floats:
+    """Return the weights of rows as float64; raise ValueError unless both classes have some."""
     weight = np.asarray(sample_weight, np.float64)
     if weight.shape != positive.shape:
         raise ValueError(f"sample_weight must hold one number for each of the {positive.size} rows, got {weight.shape}")

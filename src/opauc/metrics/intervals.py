@@ -40,6 +40,8 @@ class IntervalPolicy:
     prior_variance: float = 0.4
     # Weight of the prior, in badly placed rows: those that n rows have at this AUC.
     prior_errors: float = 2.0
+    # Whether limits are from Student's t, with a degree of freedom for each independent trial but one.
+    student: bool = False
 
 
 INTERVAL_POLICY = IntervalPolicy()
@@ -103,8 +105,17 @@ class PlacementVariances(NamedTuple):
         return AucInterval(auc, float(low), float(high), float(np.sqrt(self.of_mean())))
 
 
-def wilson_limits(shares: ArrayLike, counts: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+def wilson_limits(
+    shares: ArrayLike,
+    counts: ArrayLike,
+    level: float = 0.95,
+    quantile: float | None = None,
+    fixed_variance: float = 0.0,
+) -> tuple[Floats, Floats]:
     """Return the limits of Wilson's score intervals of proportions; counts need not be integers.
+
+    `quantile` replaces the normal quantile of the level, for example by that of Student's t. To the variance of a
+    proportion p, p (1 - p) / count, `fixed_variance` is added, which does not depend on p.
 
     Examples
     --------
@@ -112,15 +123,17 @@ def wilson_limits(shares: ArrayLike, counts: ArrayLike, level: float = 0.95) -> 
     >>> [round(float(limit), 4) for limit in wilson_limits(0.9, 10)]
     [0.5958, 0.9821]
     """
-    share, excess = np.asarray(shares), ndtri((1 + level) / 2) ** 2 / np.asarray(counts)
+    quantile = ndtri((1 + level) / 2) if quantile is None else quantile
+    share, excess = np.asarray(shares), quantile**2 / np.asarray(counts)
     middle = (share + excess / 2) / (1 + excess)
-    reach = np.sqrt(excess * (share * (1 - share) + excess / 4)) / (1 + excess)
+    fixed = quantile**2 * fixed_variance * (1 + excess)
+    reach = np.sqrt(excess * (share * (1 - share) + excess / 4) + fixed) / (1 + excess)
     # At shares 0 and 1 one limit is the share itself; rounding must not cross it.
     return np.minimum(np.maximum(middle - reach, 0.0), share), np.maximum(np.minimum(middle + reach, 1.0), share)
 
 
-def interval_of_pairs(auc: float, n_pairs: int, level: float) -> AucInterval:
-    """Return the Clopper-Pearson interval for auc * n_pairs successes, which need not be an integer."""
+def interval_of_pairs(auc: float, n_pairs: float, level: float) -> AucInterval:
+    """Return the Clopper-Pearson interval for auc * n_pairs successes; neither need be an integer."""
     successes, tail = auc * n_pairs, (1 - level) / 2
     low = float(betaincinv(successes, n_pairs - successes + 1, tail)) if auc > 0 else 0.0
     high = float(betaincinv(successes + 1, n_pairs - successes, 1 - tail)) if auc < 1 else 1.0

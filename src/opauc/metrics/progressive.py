@@ -21,11 +21,12 @@ from opauc.errors import IncompatibleMomentsError
 from opauc.metrics.exact_auc import Counts, check_scores
 from opauc.metrics.intervals import AucInterval
 from opauc.metrics.ranking import stream_interval
-from opauc.metrics.streaming_auc import AUC_SCHEMA, StreamingAuc
+from opauc.metrics.score_intervals import interval_schema
+from opauc.metrics.streaming_auc import StreamingAuc
 from opauc.types import Arrays, Floats, Json, Labels, NamedArrays, Rows, Settings
 
 WINDOW_SIZE = 256
-PROGRESS_SCHEMA = add_prefix("overall_", AUC_SCHEMA) | {
+PROGRESS_SCHEMA = add_prefix("overall_", interval_schema()) | {
     "window_size": ArrayRule("int64", low=1),
     "window_lengths": ArrayRule("int64", "windows", low=0, below="window_intervals+1"),
     "window_lows": ArrayRule("float64", "window_intervals", infinite=True),

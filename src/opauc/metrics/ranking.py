@@ -150,7 +150,7 @@ def stream_curves(stream: StreamingAuc) -> tuple[RocCurve, PrecisionRecallCurve]
     The area under the ROC curve equals the estimate of the AUC if the intervals are disjoint.
     """
     _check_both_classes(stream)
-    lows, class_counts = _by_decreasing_score(stream)
+    lows, class_counts = stream.by_decreasing_score()
     false, true = np.cumsum(class_counts, axis=0).T
     roc = RocCurve(np.append(0.0, false / false[-1]), np.append(0.0, true / true[-1]), np.append(np.inf, lows))
     precision, recall = true / (true + false), true / true[-1]
@@ -165,7 +165,7 @@ def stream_interval(stream: StreamingAuc, level: float = 0.95) -> AucInterval:
     _check_both_classes(stream)
     n_negatives, n_positives = (int(count) for count in stream.counts)
     auc, (low, high) = stream.estimate(), stream.interval()
-    negatives, positives = _by_decreasing_score(stream)[1].T
+    negatives, positives = stream.by_decreasing_score()[1].T
     beaten = (np.cumsum(negatives[::-1])[::-1] - negatives / 2) / n_negatives
     beating = (np.cumsum(positives) - positives / 2) / n_positives
     variances = PlacementVariances(
@@ -179,15 +179,6 @@ def _check_both_classes(stream: StreamingAuc) -> None:
     n_negatives, n_positives = stream.counts
     if not (n_negatives and n_positives):
         raise ValueError(f"AUC needs rows of both classes, got {n_positives} positives and {n_negatives} negatives")
-
-
-def _by_decreasing_score(stream: StreamingAuc) -> tuple[Floats, Counts]:
-    """Return the low ends and the class counts of the intervals by decreasing midpoint."""
-    largest = np.finfo(float).max
-    lows, highs = (np.clip(bound, -largest, largest) for bound in (stream.lows, stream.highs))
-    order = np.argsort(-(lows / 2 + highs / 2), kind="stable")
-    # A nested interval may start above the one around it; thresholds must still decrease.
-    return np.minimum.accumulate(stream.lows[order]), stream.class_counts[order]
 
 
 def _variance(values: Floats, counts: Counts) -> float:

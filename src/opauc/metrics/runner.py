@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from opauc.errors import InputError, OpaucError, UnsupportedOperationError
 from opauc.metrics.comparison import MAX_EXACT_ROWS, Compared, ScoreBuffer, rank_methods
 from opauc.metrics.exact_auc import Flags
+from opauc.metrics.ranking_metric import RankingMetric
 from opauc.metrics.splits import held_out
 from opauc.types import Floats, Labels, Rows
 
@@ -376,6 +377,7 @@ def compare_on_stream(
     choice: HeldOut,
     exact_rows: int = MAX_EXACT_ROWS,
     of_tables: Sequence[Method] = (),
+    metrics: Sequence[RankingMetric] = (),
 ) -> list[Compared]:
     """Train and evaluate methods in two passes over a stream in fixed memory; return the best method first.
 
@@ -392,6 +394,8 @@ def compare_on_stream(
         With more held-out rows, intervals come from a streaming AUC and there is no test.
     of_tables : sequence of Method
         Methods that take table columns where there are any.
+    metrics : sequence of RankingMetric
+        Further metrics; the first, by default the AUC, says which method is best.
 
     Returns
     -------
@@ -429,4 +433,4 @@ def compare_on_stream(
         raise InputError(
             f"comparing needs rows of two classes held out, got {counts[1]} positives and {counts[0]} negatives"
         )
-    return rank_methods([(trial.method.name, trial.seconds, trial.trouble) for trial in trials], buffers)
+    return rank_methods([(trial.method.name, trial.seconds, trial.trouble) for trial in trials], buffers, metrics)

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from opauc.metrics.calibration import CalibrationBins
+from opauc.metrics.group_auc import GroupAucInterval
+from opauc.metrics.influence import MetricInterval
 from opauc.metrics.progressive import ProgressPoint
 from opauc.metrics.ranking import Ranking
 from opauc.types import Floats
@@ -181,7 +183,8 @@ class Report:
 
     `weights` may be all weights or the largest, in any order: the page shows the
     twenty largest, and `weight_order` describes the order. `data`, `settings` and
-    `provenance` are rows of tables; `timings` are in seconds.
+    `provenance` are rows of tables; `timings` are in seconds. `metrics` are by their
+    titles, `within` has the mean AUC within groups by how groups count.
     """
 
     title: str
@@ -190,6 +193,8 @@ class Report:
     n_features: int | None = None
     calibration: CalibrationBins | None = None
     learning_curve: Sequence[ProgressPoint] = ()
+    metrics: Mapping[str, MetricInterval] = field(default_factory=dict)
+    within: Mapping[str, GroupAucInterval] = field(default_factory=dict)
     penalty: PenaltyChoice | None = None
     additive: TermsSection | None = None
     weights: Sequence[WeightRow] = ()

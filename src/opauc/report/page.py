@@ -220,10 +220,28 @@ def _weight_table(report: Report) -> dict[str, object] | None:
 
 def _tables(report: Report) -> Iterator[tuple[str, str, Mapping[str, str]]]:
     """Yield the title, the CSS class and the rows of the tables of names and values."""
+    yield "Metrics", "pairs", _metric_rows(report)
     for title, rows in (("Data", report.data), ("Settings", report.settings)):
         yield title, "pairs", {key: plain(value) for key, value in rows.items()}
     yield "Timings", "pairs times", {key: seconds(value) for key, value in report.timings.items()}
     yield "Provenance", "pairs", {key: plain(value) for key, value in report.provenance.items()}
+
+
+def _metric_rows(report: Report) -> dict[str, str]:
+    """Return the metrics and the mean AUC within groups, each with its interval."""
+    rows = {title: _interval_text(*metric[:3]) for title, metric in report.metrics.items()}
+    for weight, metric in report.within.items():
+        name = "Mean AUC within groups" + ("" if weight == "equal" else f", by {weight}")
+        rows[name] = _interval_text(*metric[:3])
+    if report.within:
+        groups = next(iter(report.within.values()))
+        rows["Groups with both classes"] = plain(groups.n_groups)
+        rows["Groups with one class, left out"] = plain(groups.n_one_class)
+    return rows
+
+
+def _interval_text(value: float, low: float, high: float) -> str:
+    return f"{value:.4f}, 95 % interval {low:.4f} to {high:.4f}"
 
 
 def _terms_context(section: TermsSection) -> dict[str, object]:
