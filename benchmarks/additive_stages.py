@@ -15,7 +15,7 @@ from experiments.tables import WARM_UP, gam, named_table
 
 from opauc.metrics import exact_auc
 
-USUAL = ("w8a", "nomao", "letter", "ijcnn1", "magic04", "a9a", "covtype")
+USUAL = ("w8a", "nomao", "letter", "ijcnn1", "magic04", "a9a", "covtype", "adult", "amazon_access", "connect-4")
 # Where each stage is done: module, owner (a class or nothing), function. What one does in another counts there.
 STAGES = {
     "main effects": [("opauc.additive.initial_fit", "", "_choose_main_effects")],
@@ -102,7 +102,7 @@ def _columns(scores_of):
     """Return how many columns the model has, and how many of them are main effects and leaves."""
     [model] = [cell.cell_contents for cell in scores_of.__closure__]
     basis = model.basis_
-    return f"{basis.n_columns} ({basis.main_columns()}, {basis.trees.size if basis.trees else 0})"
+    return f"{basis.n_columns} ({basis.main_columns()}, {basis.trees.n_leaves if basis.trees else 0})"
 
 
 if __name__ == "__main__":

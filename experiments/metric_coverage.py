@@ -67,7 +67,7 @@ def true_value(setting: Setting, name: str) -> float:
 
 
 class Found(NamedTuple):
-    """Coverage of an interval, and its mean width divided by the oracle's."""
+    """Coverage of an interval, and its mean width divided by the oracle's; NaN where the metric does not vary."""
 
     coverage: float
     width: float
@@ -76,9 +76,10 @@ class Found(NamedTuple):
     def of(cls, intervals: list[tuple[float, ...]], truth: float) -> "Found":
         """From intervals that begin with value, lower and upper limit."""
         values, lows, highs = np.array([interval[:3] for interval in intervals]).T
-        width = np.mean(highs - lows) / max(3.92 * np.std(values), 1e-9)
+        error = float(np.std(values))
+        width = float(np.mean(highs - lows)) / (3.92 * error) if error > 1e-6 else np.nan
         # The truth is a sum of shares, rounded.
-        return cls(float(np.mean((lows <= truth + 1e-9) & (truth - 1e-9 <= highs))), float(width))
+        return cls(float(np.mean((lows <= truth + 1e-9) & (truth - 1e-9 <= highs))), width)
 
 
 def coverage(setting: Setting, names: tuple[str, ...], runs: int, seed: int = 0) -> dict[str, Found]:

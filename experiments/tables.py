@@ -37,6 +37,7 @@ from opauc.types import Array, Floats, Labels
 MOST_ROWS = 100_000
 MOST_TREES, PATIENCE, HELD_OUT = 2000, 50, 0.1
 CALIBRATION_BINS = 15
+MOST_HIST_CATEGORIES = 255  # numbers of categories of an input that scikit-learn's trees take
 # Rows of the fit before the clock runs, 600 if not said: on so many OnePassGAM tries all that it ever does. EBM has
 # nothing to compile, and a fit to few rows of many columns takes it an hour.
 WARM_UP = {"gam": 6500, "uncrossed": 6500, "ebm": 0}
@@ -194,6 +195,16 @@ def _codes_from_zero(table: Table) -> Floats:
     return rows
 
 
+def histgradient(table: Table, labels: Labels, threads: int = 1) -> Scorer:  # noqa: ARG001  OMP_NUM_THREADS says it
+    """Return the scores of HistGradientBoostingClassifier; inputs of more categories than it takes are numbers."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    rows = _codes_from_zero(table)
+    few = [j for j in table.categorical.tolist() if rows[:, j].max() < MOST_HIST_CATEGORIES]
+    model = HistGradientBoostingClassifier(categorical_features=few, random_state=0).fit(rows, labels)
+    return lambda other: model.decision_function(_codes_from_zero(other))
+
+
 def ebm(table: Table, labels: Labels, threads: int = 1) -> Scorer:
     """Return the scores of an explainable boosting machine with default parameters."""
     from interpret.glassbox import ExplainableBoostingClassifier
@@ -212,6 +223,7 @@ METHODS: dict[str, Fit] = {
     "early63": early(63, 0.05),
     "catboost": catboost,
     "xgboost": xgboost,
+    "histgradient": histgradient,
     "ebm": ebm,
 }
 
@@ -356,7 +368,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=[*available(DENSE), *raw_available()])
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--first", type=int, default=10, help="seed of the first split")
-    parser.add_argument("--methods", default="gam,logistic,lightgbm,early31,early63,catboost,xgboost")
+    parser.add_argument("--methods", default="gam,logistic,lightgbm,early31,early63,catboost,xgboost,histgradient")
     parser.add_argument("--threads", type=int, default=1, help="threads of every method")
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="largest number of rows of a set")
     parser.add_argument("--store", type=Path, default=None, help="file of the trials computed so far")

@@ -172,9 +172,14 @@ def _run_examples(block, names, where):
         except Exception as error:
             if part.exc_msg is None:
                 raise BlockError(f"{where}: {part.source}{type(error).__name__}: {error}") from error
-            printed.write(f"Traceback (most recent call last):\n    ...\n{type(error).__name__}: {error}\n")
+            printed.write(f"Traceback (most recent call last):\n    ...\n{_full_name(type(error))}: {error}\n")
         lines.append(printed.getvalue())
     return "".join(lines)
+
+
+def _full_name(kind):
+    """Return the name of an exception as a traceback shows it."""
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def _run_commands(text):

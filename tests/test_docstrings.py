@@ -22,7 +22,7 @@ MORE = [
 CHECKS = {
     "GL05", "GL06", "GL07", "GL08", "GL10",  # form, order of sections, presence
     "SS01", "SS02", "SS03", "SS04", "SS05",  # a summary: capital, period, an infinitive
-    "PR01", "PR02", "PR03", "PR04", "PR05", "PR06", "PR07", "PR10",  # parameters: these and no others, described
+    "PR01", "PR02", "PR04", "PR05", "PR06", "PR07", "PR10",  # parameters: these and no others, described
     "RT01", "RT03", "YD01",  # what is returned
     "EX01",  # an example
 }  # fmt: skip

@@ -13,7 +13,7 @@ import opauc
 
 NAMES = {
     "opauc": {
-        "DivergedError", "DivergenceWarning", "EngineError", "IncompatibleMomentsError", "InputChangedError",
+        "Cube", "DivergedError", "DivergenceWarning", "EngineError", "IncompatibleMomentsError", "InputChangedError",
         "InputError", "MalformedRowError", "MissingEngineError", "OPAUC", "OPAUCCV", "OnePassGAM", "OpaucError",
         "ParameterError", "StatisticsOverflowError", "TooManyBadRowsError", "UnknownNameError", "UnreadableFileError",
         "UnsupportedOperationError", "__version__", "compare", "evaluate", "load", "predict", "save", "train",

@@ -30,6 +30,7 @@ from opauc.version import __version__
 if TYPE_CHECKING:
     from opauc.additive.gam import OnePassGAM
     from opauc.api.compare import compare
+    from opauc.api.cube.cube import Cube
     from opauc.api.evaluate import evaluate
     from opauc.api.predict import predict
     from opauc.api.saving import load, save
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "OPAUC",
     "OPAUCCV",
+    "Cube",
     "DivergedError",
     "DivergenceWarning",
     "EngineError",
@@ -71,6 +73,7 @@ __all__ = [
 
 # Names and where they are defined: imported when first asked for, so that the command need not wait for scikit-learn.
 _LAZY = {
+    "Cube": "opauc.api.cube.cube",
     "OPAUC": "opauc.linear.opauc",
     "OPAUCCV": "opauc.linear.opauc_cv",
     "OnePassGAM": "opauc.additive.gam",

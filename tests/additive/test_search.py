@@ -211,6 +211,16 @@ def test_pairs_fill_no_more_than_the_columns_there_are():
     assert basis.tables.pairs.tolist()[0] == [0, 1]
 
 
+@pytest.mark.parametrize("beside_trees", [False, True])
+def test_pairs_have_fewer_columns_where_trees_may_join(beside_trees):
+    sample = draw_sample(0, "pair")
+    effects = main_effects(sample.numbers, sample.mass, sample.weight, np.zeros(5, bool), 8)
+    policy, mains = replace(SEARCH_POLICY, max_pair_columns_beside_trees=30), Basis.of_effects(effects)
+    found = InteractionSearch(mains, effects, sample, AdditiveSettings(), policy, SUBSETS, beside_trees).fit()[0]
+    assert found.tables.pairs.tolist()[0] == [0, 1]
+    assert (found.n_columns - mains.n_columns <= 30) == beside_trees
+
+
 @pytest.mark.parametrize("case", ["constant", "missing", "repeated", "huge", "binary"])
 def test_degenerate_inputs_do_no_harm(case):
     sample = draw_sample(0, "pair")

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.additive.sums import LinearizedSums, linearize
+from opauc.additive.sums import LinearizedSums
+from opauc.core.logistic import linearize
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from tests.problems import cuts, problem
 

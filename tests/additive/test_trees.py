@@ -7,6 +7,7 @@ import lightgbm
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
@@ -19,7 +20,9 @@ from opauc.additive.trees import (
     fold_columns,
     grow_ensemble,
     load_lightgbm,
+    most_frequent_codes,
     read_trees,
+    relative_codes,
 )
 from opauc.errors import TreesUnavailableWarning
 
@@ -48,17 +51,18 @@ def coded(seed=0, n_rows=1500, strength=3.0):
 
 @pytest.fixture
 def boosters(monkeypatch):
-    """The models that LightGBM trains meanwhile, each with the AUC of the validation rows after each of its trees."""
-    trained, train = [], lightgbm.train
+    """The models that LightGBM grows meanwhile, each with the AUC of the validation rows by its number of trees."""
+    grown, evaluate = [], lightgbm.Booster.eval_valid
 
-    def keep(*arguments, callbacks, **options):
-        found = {}
-        booster = train(*arguments, callbacks=[*callbacks, lightgbm.record_evaluation(found)], **options)
-        trained.append((booster, found["valid_0"]["auc"]))
-        return booster
+    def keep(booster):
+        if not grown or grown[-1][0] is not booster:
+            grown.append((booster, {}))
+        found = evaluate(booster)
+        grown[-1][1][booster.current_iteration()] = found[0][2]
+        return found
 
-    monkeypatch.setattr(lightgbm, "train", keep)
-    return trained
+    monkeypatch.setattr(lightgbm.Booster, "eval_valid", keep)
+    return grown
 
 
 def same_trees(one, other):
@@ -75,13 +79,34 @@ def test_scores_and_leaves_are_those_of_lightgbm(growth, seed, boosters):
     ensemble = grow_ensemble(codes, rows, validation, growth, max_leaves=2000)
     [(booster, _)] = boosters
     asked = np.random.default_rng(seed).integers(0, 256, (500, 6)).astype(np.uint8)
+    usual = most_frequent_codes(rows.codes)
+    assert [np.bincount(column).argmax() for column in rows.codes.T] == usual.tolist()
     for part in (rows.codes, validation.codes, asked):
-        theirs = booster.predict(part, raw_score=True, num_iteration=booster.best_iteration)
+        relative = part.astype(float) - usual
+        theirs = booster.predict(relative, raw_score=True, num_iteration=ensemble.n_trees)
         assert_allclose(ensemble.products(part, ensemble.values), theirs, rtol=1e-9, atol=1e-12)
-        leaves = booster.predict(part, pred_leaf=True, num_iteration=booster.best_iteration)
+        leaves = booster.predict(relative, pred_leaf=True, num_iteration=ensemble.n_trees)
         first = ensemble.splits.roots + np.arange(ensemble.n_trees)
         assert_array_equal(ensemble.leaves(part) - first, leaves)
-    assert ensemble.n_trees == booster.best_iteration
+
+
+def test_rows_of_rare_codes_are_given_to_lightgbm_as_sparse_ones_and_grow_the_same_trees(monkeypatch):
+    rng = np.random.default_rng(0)
+    numbers = (rng.random((2000, 12)) < 0.05) * rng.integers(1, 4, (2000, 12)).astype(float)
+    labels = (numbers.sum(axis=1) + rng.normal(size=2000) > 1.0).astype(np.int8)
+    codes = ValueCodes.of(numbers, labels, np.ones(2000), np.zeros(12, bool))
+    rows = CodedRows(codes.of_rows(numbers), labels, np.ones(2000))
+    usual = most_frequent_codes(rows.codes)
+    relative = relative_codes(rows.codes, usual)
+    assert issparse(relative)
+    assert_array_equal(relative.toarray(), rows.codes.astype(float) - usual)
+    sparse = grow_ensemble(codes, rows, rows, SMALL)
+    monkeypatch.setattr("opauc.additive.trees.SPARSE_SHARE", 0.0)
+    assert not issparse(relative_codes(rows.codes, usual))
+    dense = grow_ensemble(codes, rows, rows, SMALL)
+    assert_allclose(
+        sparse.products(rows.codes, sparse.values), dense.products(rows.codes, dense.values), rtol=1e-6, atol=1e-9
+    )
 
 
 def test_what_is_read_of_trees_is_valid_and_ranks_new_rows():
@@ -104,7 +129,7 @@ def test_the_same_seed_gives_the_same_trees_on_any_number_of_threads_and_another
 
 
 def test_validation_rows_decide_the_number_of_trees_and_nothing_else():
-    codes, rows, validation = coded()
+    codes, rows, validation = coded(n_rows=4000)
     wrong = validation._replace(labels=1 - validation.labels)
     one, other = (grow_ensemble(codes, rows, held_out, SMALL) for held_out in (validation, wrong))
     assert other.n_trees < one.n_trees
@@ -114,32 +139,39 @@ def test_validation_rows_decide_the_number_of_trees_and_nothing_else():
     assert_array_equal(one.values[:n_leaves], other.values)
 
 
-@pytest.mark.parametrize("patience", [3, 10])
-def test_growing_stops_when_the_auc_of_validation_rows_has_not_risen_for_some_trees(patience, boosters):
+@pytest.mark.parametrize(("patience", "trees_per_look"), [(3, 1), (10, 1), (10, 5), (9, 4)])
+def test_growing_stops_when_the_auc_of_validation_rows_has_not_risen_for_some_trees(patience, trees_per_look, boosters):
     codes, rows, validation = coded()
-    ensemble = grow_ensemble(codes, rows, validation, replace(SMALL, patience=patience))
+    growth = replace(SMALL, patience=patience, trees_per_look=trees_per_look)
+    ensemble = grow_ensemble(codes, rows, validation, growth)
     [(booster, aucs)] = boosters
-    assert len(aucs) == ensemble.n_trees + patience
-    scores = booster.predict(validation.codes, num_iteration=ensemble.n_trees)
+    assert list(aucs) == list(range(trees_per_look, max(aucs) + 1, trees_per_look))
+    assert patience <= max(aucs) - ensemble.n_trees < patience + trees_per_look
+    relative = validation.codes.astype(float) - most_frequent_codes(rows.codes)
+    scores = booster.predict(relative, num_iteration=ensemble.n_trees)
     expected = roc_auc_score(validation.labels, scores, sample_weight=validation.weight)
-    assert aucs[ensemble.n_trees - 1] == pytest.approx(expected, abs=1e-9)
-    best = 0  # a tree counts if it raises the AUC of the best so far by more than `min_progress`
-    for number, auc in enumerate(aucs):
-        best = number if auc > aucs[best] + SMALL.min_progress else best
-    assert ensemble.n_trees == best + 1
+    assert aucs[ensemble.n_trees] == pytest.approx(expected, abs=1e-9)
+    best = trees_per_look  # trees count if they raise the AUC of the best so far by more than `min_progress`
+    for size, auc in aucs.items():
+        best = size if auc > aucs[best] + growth.min_progress else best
+    assert ensemble.n_trees == best
 
 
 @pytest.mark.parametrize("max_leaves", [0, 7, 20, 100])
 def test_all_trees_together_have_at_most_so_many_leaves(max_leaves, boosters):
     codes, rows, validation = coded()
     ensemble = grow_ensemble(codes, rows, validation, replace(SMALL, patience=100), max_leaves)
-    assert len(boosters[0][1]) == max(1, max_leaves // 7)
+    [(booster, aucs)] = boosters
+    assert booster.current_iteration() == max(aucs) == max(1, max_leaves // 7)
     assert ensemble.n_leaves <= max(7, max_leaves)
 
 
 def test_trees_have_more_leaves_where_rows_are_many():
     growth = Growth(rows_per_leaf=10, min_leaves=20, max_leaves=50)
-    assert [growth.leaves_for(n_rows) for n_rows in (1, 200, 349, 10**6)] == [20, 20, 34, 50]
+    assert [growth.leaves_for(n_rows, 10**6) for n_rows in (1, 200, 349, 10**6)] == [20, 20, 34, 50]
+    assert [TREE_POLICY.growth.rate_for(n_rows) for n_rows in (30_000, 40_000)] == [0.1, 0.15]
+    assert [SLOW_GROWTH.rate_for(n_rows) for n_rows in (30_000, 40_000)] == [0.03, 0.03]
+    assert [growth.leaves_for(10**6, n_rare) for n_rare in (10, 640, 10**5)] == [20, 40, 50]
 
 
 def test_rows_of_large_weight_decide():
@@ -170,11 +202,12 @@ def test_values_of_trees_without_a_split_are_added_to_the_first_tree(boosters):
     )
     with_constants = text.replace("\n\nTree=0\n", alone.format(0, 0.25) + "\n\nTree=1\n")
     with_constants = with_constants.replace("\n\nend of trees", alone.format(9, -1.5) + "\n\nend of trees")
-    found = read_trees(with_constants, codes)
+    usual = most_frequent_codes(rows.codes)
+    found = read_trees(with_constants, codes, usual)
     assert found.n_trees == ensemble.n_trees
     shift = found.products(rows.codes, found.values) - ensemble.products(rows.codes, ensemble.values)
     assert_allclose(shift, -1.25, rtol=1e-12)
-    assert read_trees("tree\n" + alone.format(0, 0.25), codes) is None
+    assert read_trees("tree\n" + alone.format(0, 0.25), codes, usual) is None
 
 
 def code_by_fold(rows, labels, weight, folds):

@@ -10,8 +10,11 @@ import time
 import pytest
 from benchmarks.kill_and_resume import train
 
+from opauc import train as train_in_memory
 from opauc.cli import main
+from opauc.core.model import load_model
 from opauc.data import sources as byte_source
+from opauc.errors import ParameterError
 from tests.cli.commands import StopHereError, assert_killed_and_taken_up, stop_after
 from tests.tables import raw_table, write_csv
 
@@ -76,3 +79,33 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path, opauc):
     assert opauc("train", data, *OPTIONS, "-o", tmp_path / "model", "--resume").code == 0
     assert opauc("train", data, *OPTIONS, "-o", tmp_path / "whole").code == 0
     assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("solver", ["gam", "exact"])
+def test_a_time_budget_gives_the_model_of_the_rows_so_far_and_a_checkpoint_to_go_on_from(
+    tmp_path, opauc, monkeypatch, solver
+):
+    monkeypatch.setattr(byte_source, "BLOCK_BYTES", 2**14)
+    data = write_csv(tmp_path / "rows.csv", raw_table(6000)[["age", "income", "grade", "bought"]])
+    model, whole = tmp_path / "model", tmp_path / "whole"
+    options = [*OPTIONS, "--solver", solver, *(["--init-size", "1500"] if solver == "gam" else ["--missing", "mean"])]
+    assert opauc("train", data, *options, "-o", whole).code == 0
+    stopped = opauc("train", data, *options, "-o", model, "--max-seconds", "1e-9")
+    assert stopped.code == 0
+    assert "the time budget of 1e-09 s ended after row " in stopped.err
+    n_rows = load_model(model).provenance["rows"]
+    assert 0 < n_rows < 6000
+    assert sum(load_model(model).fit.counts) == n_rows
+    resumed = opauc("train", data, *options, "-o", model, "--resume", "--max-seconds", "600")
+    assert "time budget" not in resumed.err
+    assert model.read_bytes() == whole.read_bytes()
+    assert not (tmp_path / "model.checkpoint").exists()
+
+
+def test_a_time_budget_is_a_number_above_zero_and_for_rows_of_files_in_order(tmp_path, opauc):
+    data = write_csv(tmp_path / "rows.csv", raw_table(600)[["age", "bought"]])
+    wrong = opauc("train", data, *OPTIONS, "-o", tmp_path / "model", "--max-seconds", "0")
+    assert wrong.code == 2
+    assert "--max-seconds: expected seconds above 0, got 0" in wrong.err
+    with pytest.raises(ParameterError, match="max_seconds is for files"):
+        train_in_memory(raw_table(600), label="bought", max_seconds=1.0)

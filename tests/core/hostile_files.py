@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 import opauc
 from opauc.cli import main
 from opauc.core.checkpoints import Checkpoints
-from opauc.core.checksummed_file import _seal
+from opauc.core.checksummed_file import checksum
 from opauc.core.loop import Trainer
 from opauc.metrics.progressive import ProgressiveValidation
 
@@ -27,7 +27,7 @@ DELETED = object()
 def write_hostile(path, described, arrays):
     """Write a checksummed file with any description."""
     text = json.dumps(described)
-    sealed = json.dumps({"sha256": _seal(text, arrays), "content": text})
+    sealed = json.dumps({"sha256": checksum(text, arrays), "content": text})
     save_file({name: np.asarray(array, order="C") for name, array in arrays.items()}, path, metadata={"opauc": sealed})
 
 

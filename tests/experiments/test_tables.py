@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from experiments.datasets import numbered
 from experiments.tables import METHODS, Store, Table, Trial, calibration_error, log_loss, trials_of
+from experiments.tables_report import difference, read_trials
 from scipy.special import expit
 from sklearn import metrics
 
@@ -37,7 +38,7 @@ def test_strings_become_categories_and_dates_their_parts():
     np.testing.assert_array_equal(rows[:, 2:7], [[2024, 3, 1, 4, 10], [2023, 12, 31, 6, 0], [np.nan] * 5])
 
 
-@pytest.mark.parametrize("method", ["gam", "logistic", "lightgbm", "early31", "catboost", "xgboost"])
+@pytest.mark.parametrize("method", ["gam", "logistic", "lightgbm", "early31", "catboost", "xgboost", "histgradient"])
 def test_every_method_uses_categories_and_numbers(method):
     if method in ("catboost", "xgboost"):
         pytest.importorskip(method)
@@ -56,6 +57,20 @@ def test_a_store_gives_back_the_trials_it_was_given(tmp_path):
     path, trial = tmp_path / "run" / "trials.jsonl", Trial(0.9, 1.0, 2.0, 3.0, 0.4, 0.01, 1.0)
     Store(path).keep("german gam 10 100000 1", trial)
     assert Store(path).known == {"german gam 10 100000 1": trial}
+
+
+def test_of_early_stopping_the_better_setting_counts_on_the_splits_that_both_have(tmp_path):
+    store = Store(tmp_path / "trials.jsonl")
+    for key, auc in {
+        "german early31 30": 0.7, "german early63 30": 0.9, "german early31 31": 0.8, "german early63 31": 0.5,
+        "german early31 32": 0.1, "german gam 30": 0.75, "german gam 31": 0.75, "german gam 33": 0.2,
+    }.items():  # fmt: skip
+        store.keep(f"{key} 100000 1", Trial(auc, 1.0, 2.0, 3.0, 0.4, 0.01, 1.0))
+    store.keep("german gam 30 5000 1", Trial(0.0, 1.0, 2.0, 3.0, 0.4, 0.01, 1.0))
+    found = read_trials(store, 100_000, 1)["german"]
+    assert {seed: trial.auc for seed, trial in found["early stop"].items()} == {30: 0.7, 31: 0.8}  # .75 beats .7
+    assert difference(found["gam"], found["early stop"]) == pytest.approx(0.0)
+    assert difference(found["gam"], found["lightgbm"]) is None
 
 
 def test_methods_are_named_once():

@@ -21,6 +21,8 @@ ESTIMATORS = {
     "sgd": OPAUC(solver="sgd"),
     "sketched sgd": OPAUC(solver="sgd", rank=2, random_state=0),
     "folds": OPAUCCV(),
+    "logistic": OPAUC(loss="logistic", init_size=100),
+    "logistic, first rows": OPAUC(loss="logistic"),
     "drifting": OPAUC(forgetting_factor="auto", horizon=50),
 }
 VALUES = {

@@ -7,8 +7,10 @@ from numpy.testing import assert_allclose
 from opauc.core.mergeable import Statistic
 from opauc.core.registry import SOLVERS, STATISTICS
 from tests.problems import problem
+from tests.solvers import every_solver
 
-everyone = pytest.mark.parametrize("solver", [make() for make in SOLVERS.values()], ids=list(SOLVERS))
+EVERY_SOLVER = every_solver()
+everyone = pytest.mark.parametrize("solver", list(EVERY_SOLVER.values()), ids=list(EVERY_SOLVER))
 # Solvers whose state does not determine the spread of a feature.
 WITHOUT_SPREAD = {"class_means", "fsauc", "oam", "solam", "spauc", "uni_exp", "uni_squ"}
 

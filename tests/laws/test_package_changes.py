@@ -16,8 +16,8 @@ from opauc.data.stream import DataStream
 ROOT = os.path.dirname(opauc.__file__) + os.sep
 # Kernels, numeric helpers that run per block, lookups of parameters and names, and array types.
 LEFT_OUT = (
-    "core/kernels", "core/blas.py", "core/row_blocks.py", "core/threads.py", "core/parameters.py", "core/registry.py",
-    "types.py",
+    "core/kernels", "core/blas.py", "core/logistic.py", "core/row_blocks.py", "core/threads.py", "core/parameters.py",
+    "core/registry.py", "types.py",
 )  # fmt: skip
 
 

@@ -10,11 +10,12 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
-from opauc.core.registry import SOLVERS
 from opauc.errors import UnsupportedOperationError
 from tests.problems import cuts, problem
+from tests.solvers import every_solver
 
-everyone = pytest.mark.parametrize("solver", [make() for make in SOLVERS.values()], ids=list(SOLVERS))
+EVERY_SOLVER = every_solver()
+everyone = pytest.mark.parametrize("solver", list(EVERY_SOLVER.values()), ids=list(EVERY_SOLVER))
 
 
 def after(solver, rows, labels, at=()):

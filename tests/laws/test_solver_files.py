@@ -5,11 +5,12 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from opauc.core.registry import SOLVERS
 from opauc.errors import IncompatibleMomentsError
 from tests.problems import problem
+from tests.solvers import every_solver
 
-everyone = pytest.mark.parametrize("solver", [make() for make in SOLVERS.values()], ids=list(SOLVERS))
+EVERY_SOLVER = every_solver()
+everyone = pytest.mark.parametrize("solver", list(EVERY_SOLVER.values()), ids=list(EVERY_SOLVER))
 
 
 def copies(solver, state):

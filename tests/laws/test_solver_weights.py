@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.core.registry import SOLVERS
 from tests.problems import cuts, problem
+from tests.solvers import every_solver
 
-EVERY_SOLVER = {name: make() for name, make in SOLVERS.items()}
+EVERY_SOLVER = every_solver()
 everyone = pytest.mark.parametrize("solver", list(EVERY_SOLVER.values()), ids=list(EVERY_SOLVER))
 
 

@@ -48,10 +48,11 @@ def test_it_is_the_mean_over_all_pairs_of_each_group(weight, seed):
     assert_allclose(metric(labels, scores, groups), expected, rtol=1e-12)
     found = metric.interval(labels, scores, groups)
     assert (found.n_groups, found.n_one_class) == (aucs.size, one_class)
-    share = weights / weights.sum()
     n = aucs.size
     if n > 1:
-        error = np.sqrt(np.sum((share * (aucs - expected)) ** 2) * n / (n - 1))
+        kept = ~np.eye(n, dtype=bool)
+        without = np.array([np.average(aucs[rows], weights=weights[rows]) for rows in kept])
+        error = np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2))
         if weight == "equal":
             assert_allclose(error, np.std(aucs, ddof=1) / np.sqrt(n), rtol=1e-9)
         if error > 1e-9:

@@ -3,7 +3,16 @@
 import numpy as np
 
 from opauc.metrics.ranking import Ranking
-from opauc.report import CandidateRow, Contribution, ExplainedRow, Report, ShownTerm, TermsSection, render_report
+from opauc.report import (
+    CandidateRow,
+    Contribution,
+    EditRow,
+    ExplainedRow,
+    Report,
+    ShownTerm,
+    TermsSection,
+    render_report,
+)
 
 HOSTILE = "<b>&\"'\x00\u202e https://example.org"
 
@@ -64,6 +73,11 @@ def terms_section(**changes):
         "candidates": [CandidateRow("linear", 0.9, False), CandidateRow(HOSTILE, 0.95, True)],
         "drift": [(HOSTILE, 0.8), ("age", 0.3)],
         "drift_checked": True,
+        "edits": [
+            EditRow("age", "edit", "ann", "2026-11-18T12:30:00+00:00", "rises with age", (-0.5, 1.0), (0.0, 1.25)),
+            EditRow(HOSTILE, "remove", HOSTILE, "2026-11-18T12:31:00+00:00", "why " * 40, (-0.5, 1.0), (0.0, 0.0)),
+            EditRow("age (trees)", "remove", "", "2026-11-18T12:32:00+00:00", "", None, None),
+        ],
     }
     return TermsSection(**(fields | changes))
 

@@ -236,3 +236,14 @@ def test_labels_do_not_overlap_in_any_chart(tmp_path, width):
             for other, its_left, its_top, its_right, its_bottom in chart[:at]:
                 apart = right <= its_left or its_right <= left or bottom <= its_top + 2 or its_bottom <= top + 2
                 assert apart, (label, other)
+
+
+def test_the_ledger_of_edits_is_a_table():
+    page = terms_html()
+    part = page[page.index("<h3>Edits</h3>") :]
+    assert "<td>set<" in part
+    assert "<bdi>rises with age</bdi>" in part
+    assert "ann, 2026-11-18 12:30" in part
+    assert "−0.5 to +1, then 0 to +1.25" in part
+    assert "<b>&" not in part
+    assert "<h3>Edits</h3>" not in terms_html(edits=())

@@ -17,6 +17,8 @@ from opauc import OPAUC, OPAUCCV, OnePassGAM
 from opauc.additive.basis.crossed_codes import CrossedCode, CrossedCodes, Member
 from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.blend import Blend, ValidationRows
+from opauc.additive.editing import edit_term, remove_term
+from opauc.additive.explain import Terms
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.initial_fit import BasisModel, basis_columns, encode_rows
 from opauc.additive.model import AdditiveLogistic
@@ -128,6 +130,20 @@ def additive_fit(effects):
     model = model.with_candidates().update(encode_rows(basis, later, later_labels, None, blend=model.blend))
     fit = replace(AdditiveFit.start(AdditiveSettings(), CATEGORICAL, 0), fixed=BasisModel(basis, model))
     assert effects or fit.final.weights[-basis.trees.n_leaves :].any()  # trees are used
+    return edited(fit)
+
+
+def edited(fit):
+    """Return a fit with a curve that is set, and a term of each other kind that is removed."""
+    names = [f"x{j}" for j in range(fit.n_features)]
+    fit = edit_term(Terms(fit, names, [{}] * len(names)), "x0", [(0.0, 0.5)], None, "ann", "why")
+    kinds = {}
+    for term in Terms(fit, names, [{}] * len(names)).term_columns:
+        kinds.setdefault(term.key.kind, term.name)
+    for kind, name in kinds.items():
+        if kind != "main":
+            fit = remove_term(Terms(fit, names, [{}] * len(names)), name)
+    assert len(fit.edits.entries) > 1
     return fit
 
 

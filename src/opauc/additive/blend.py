@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.ensemble import TreeEnsemble, ValidationGain, join_ensembles
 from opauc.additive.kernels.trees import add_leaf_terms, add_leaf_weights
 from opauc.additive.policy import TREE_POLICY, TreePolicy
-from opauc.additive.sums import linearize
 from opauc.additive.trees import CodedRows
 from opauc.core.array_schema import ArrayRule, check_arrays
+from opauc.core.logistic import linearize
 from opauc.core.mergeable import Mergeable
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, Labels, NamedArrays

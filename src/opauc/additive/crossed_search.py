@@ -21,7 +21,8 @@ from opauc.additive.kernels.rows import CATEGORICAL, NUMERIC
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import CROSSED_POLICY, CrossedPolicy
 from opauc.additive.smoothing import solve
-from opauc.additive.sums import LinearizedSums, linearize
+from opauc.additive.sums import LinearizedSums
+from opauc.core.logistic import linearize
 from opauc.types import Floats
 
 # The positions of two or three inputs among those that are crossed.
@@ -29,6 +30,8 @@ Combination: TypeAlias = tuple[int, ...]
 # The z-score of a combination none of whose levels has two rows: the variance of the products is a rounding error.
 SMALLEST_VARIANCE = 1e-9
 NEWTON_STEPS = 6
+# Newton steps of the factors of effects end when none moves by more.
+SMALL_STEP = 1e-3
 
 
 class CodedInput(NamedTuple):
@@ -212,7 +215,7 @@ def out_of_fold_scores(
     folds = fold_of_rows(sample.labels.size, policy)
     empty = LinearizedSums.at(fit.weights)
     sums = [
-        empty.update(rows[folds == fold], sample.labels[folds == fold], sample.weight[folds == fold])
+        empty.update(rows[folds == fold], sample.labels[folds == fold], sample.weight[folds == fold], narrow=True)
         for fold in range(policy.n_folds)
     ]
     gram, rhs = sum(one.gram for one in sums), sum(one.rhs for one in sums)
@@ -265,7 +268,7 @@ class ForwardSelection:
         """Return the accepted combinations."""
         accepted: list[Evaluation] = []
         for k in self.singles:
-            accepted.append(self._evaluate((k,), accepted))
+            accepted.append(self._evaluate((k,), accepted, self.policy.lambdas))
         losses = accepted[-1].losses if accepted else self._losses(self.held_out)
         for _ in range(self.policy.max_codes):
             best = self._best(accepted)
@@ -287,23 +290,30 @@ class ForwardSelection:
         scores = self.test.z_scores(residuals)
         order = sorted(scores, key=lambda combination: -scores[combination])
         order = [one for one in order if scores[one] > self.policy.min_z and self._inputs_of(one) not in known]
-        candidates = [self._evaluate(one, accepted) for one in order[: self.policy.max_evaluated]]
-        return min(candidates, key=lambda one: float(one.losses.sum()), default=None)
+        first = (self.policy.first_lambda,)
+        candidates = [self._evaluate(one, accepted, first) for one in order[: self.policy.max_evaluated]]
+        if not candidates:
+            return None
+        best = min(candidates, key=_total_loss)
+        others = tuple(lambda_ for lambda_ in self.policy.lambdas if lambda_ not in first)
+        return min(best, self._evaluate(best.combination, accepted, others), key=_total_loss) if others else best
 
     def _inputs_of(self, combination: Combination) -> tuple[int, ...]:
         return tuple(self.inputs[k].member.input for k in combination)
 
-    def _evaluate(self, combination: Combination, accepted: Sequence[Evaluation]) -> Evaluation:
+    def _evaluate(
+        self, combination: Combination, accepted: Sequence[Evaluation], lambdas: Sequence[float]
+    ) -> Evaluation:
         """Return a candidate with the smoothing parameter and the factors of the lowest loss."""
         levels = combine_codes([self.inputs[k] for k in combination])
         evaluations = []
-        for lambda_ in self.policy.lambdas:
+        for lambda_ in lambdas:
             effects = self._effects(levels, lambda_)
             columns = np.column_stack([*(one.effects for one in accepted), effects])
             factors = self._fit_factors(columns)
             losses = self._losses(self.held_out + columns @ factors)
             evaluations.append(Evaluation(combination, lambda_, effects, factors, losses))
-        return min(evaluations, key=lambda one: float(one.losses.sum()))
+        return min(evaluations, key=_total_loss)
 
     def _effects(self, levels: NDArray[np.int64], lambda_: float) -> Floats:
         """Return the effect of the level of each row, from the rows of other folds."""
@@ -332,12 +342,18 @@ class ForwardSelection:
             curvature = self.sample.weight * probabilities * (1.0 - probabilities)
             hessian = (columns * curvature[:, None]).T @ columns
             np.fill_diagonal(hessian, np.diagonal(hessian) * (1.0 + 1e-6) + 1e-9)
-            factors = np.clip(factors + np.linalg.solve(hessian, gradient), 0.0, 1.0)
+            before, factors = factors, np.clip(factors + np.linalg.solve(hessian, gradient), 0.0, 1.0)
+            if np.abs(factors - before).max() < SMALL_STEP:
+                break
         return factors
 
     def _losses(self, scores: Floats) -> Floats:
         signs = 1.0 - 2.0 * self.sample.labels
         return np.asarray(self.sample.weight * np.logaddexp(0.0, signs * scores))
+
+
+def _total_loss(one: Evaluation) -> float:
+    return float(one.losses.sum())
 
 
 def _sum_effects(accepted: Sequence[Evaluation]) -> Floats | float:

@@ -19,6 +19,7 @@ from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, Floats, NamedArrays
 
 if TYPE_CHECKING:
+    from opauc.additive.basis.basis import Basis
     from opauc.additive.state import AdditiveFit
 
 # Groups whose columns add up to one in every row with a value, or are a column and its complement.
@@ -186,9 +187,16 @@ def find_drift(solution: AdditiveFit, names: Sequence[str]) -> list[FeatureDrift
     if solution.fixed is None:
         return []
     basis, model = solution.fixed
+    return compare_counts(basis, model.bin_counts, names)
+
+
+def compare_counts(
+    basis: Basis, counts: BinCounts, names: Sequence[str], policy: DriftPolicy = DRIFT_POLICY
+) -> list[FeatureDrift]:
+    """Return the features of a basis whose bin counts have changed, the largest change first."""
     drifts: dict[str, FeatureDrift] = {}
     starts = basis.groups.starts
-    for group, psi, moves_on in model.bin_counts.find_drift(basis.groups):
+    for group, psi, moves_on in counts.find_drift(basis.groups, policy):
         (name,) = (
             names[inputs[0]]
             for inputs, columns in basis.effects.items()

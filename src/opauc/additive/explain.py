@@ -23,16 +23,17 @@ from opauc.additive.basis.column_names import (
 )
 from opauc.additive.basis.crossed_codes import Member
 from opauc.additive.drift import BinCounts
-from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, MISSING, NUMERIC
+from opauc.additive.edits import CODES, CROSSED, MAIN, PAIR, TREES, TermKey
+from opauc.additive.fixed_terms import FixedTerms
+from opauc.additive.kernels.rows import BINARY, CATEGORICAL, NUMERIC
 from opauc.additive.purify import MainPart, find_main_part
 from opauc.additive.state import AdditiveFit
+from opauc.additive.term_grids import columns_of, has_missing, knots_of, main_grid, pair_grid
 from opauc.additive.terms import Explanation, SavedTerms, Term
 from opauc.additive.tree_terms import TreeTerms
 from opauc.core.threads import work_in_order
 from opauc.types import Floats
 
-# A category number that no category has: its rows belong to the pooled categories.
-NO_CATEGORY = -1.0
 NO_LEVELS = slice(0, 0)
 # Rows over which the deviation of trees is taken, at most.
 MAX_KEPT = 4096
@@ -55,6 +56,15 @@ class TermColumns(NamedTuple):
     columns: NDArray[np.int64]
     levels: slice
     crossed: int | None = None  # the number of its crossed code
+
+    @property
+    def key(self) -> TermKey:
+        """The kind of the term and its inputs."""
+        if self.crossed is not None:
+            return TermKey(CROSSED, self.inputs)
+        if not self.grid_inputs:
+            return TermKey(TREES, self.inputs)
+        return TermKey(PAIR if len(self.inputs) > 1 else CODES if self.is_code else MAIN, self.inputs)
 
     @property
     def is_code(self) -> bool:
@@ -151,23 +161,21 @@ class Terms:
     @cached_property
     def term_columns(self) -> list[TermColumns]:
         """The columns of each term: main effects, pairs, coded inputs, crossed codes, then shares in trees."""
-        coded, every_column, terms = self.basis.coded_inputs(), np.arange(self.basis.n_columns), []
-        for inputs, columns in self.basis.effects.items():
-            if inputs:
-                has_levels = len(inputs) == 1 and inputs[0] not in coded
-                levels = self.basis.random_effects.of_input(inputs[0]) if has_levels else NO_LEVELS
-                name = " × ".join(self.inputs[j] for j in inputs)
-                terms.append(TermColumns(name, inputs, inputs, every_column[columns], levels))
+        coded, none, terms = self.basis.coded_inputs(), np.empty(0, np.int64), []
+        for inputs in filter(None, self.basis.effects):
+            has_levels = len(inputs) == 1 and inputs[0] not in coded
+            levels = self.basis.random_effects.of_input(inputs[0]) if has_levels else NO_LEVELS
+            key = TermKey(MAIN if len(inputs) == 1 else PAIR, inputs)
+            terms.append(TermColumns(self.name_of(key), inputs, inputs, columns_of(self.basis, inputs), levels))
         for j in coded:
-            name, levels = self.inputs[j] + CATEGORICAL_SUFFIX, self.basis.random_effects.of_input(j)
-            terms.append(TermColumns(name, (j,), (j,), every_column[:0], levels))
+            levels = self.basis.random_effects.of_input(j)
+            terms.append(TermColumns(self.name_of(TermKey(CODES, (j,))), (j,), (j,), none, levels))
         for number, code in enumerate(self.basis.crossed.codes):
-            suffix = CODES_SUFFIX if len(code.inputs) == 2 else ""  # a pair may have that name
-            name = " × ".join(self.inputs[j] for j in code.inputs) + suffix
-            terms.append(TermColumns(name, code.inputs, code.inputs, every_column[:0], NO_LEVELS, number))
+            name = self.name_of(TermKey(CROSSED, code.inputs))
+            terms.append(TermColumns(name, code.inputs, code.inputs, none, NO_LEVELS, number))
         if self.basis.trees is not None and self._leaf_weights.any():
             terms += [
-                TermColumns(self.inputs[j] + TREES_SUFFIX, (j,), (), every_column[:0], NO_LEVELS)
+                TermColumns(self.name_of(TermKey(TREES, (j,))), (j,), (), none, NO_LEVELS)
                 for j in self.basis.trees.inputs.tolist()
             ]
         return terms
@@ -193,6 +201,11 @@ class Terms:
             parts.append(rows)
         return parts
 
+    def values_of(self, number: int) -> Floats:
+        """Return the values of a term along its grid, one after the other."""
+        assert isinstance(self.numbers, TermSums), "asked for where there are sums"
+        return self.numbers.value_along(number, self.grid_rows[number])
+
     @property
     def n_points(self) -> int:
         """The number of values of all terms."""
@@ -200,15 +213,23 @@ class Terms:
 
     @cached_property
     def _grids(self) -> list[list[Axis]]:
-        """The axes along which each term is given: none for trees."""
-        return [
-            [self._crossed_axis(term.crossed)]
-            if term.crossed is not None
-            else [self._code_axis(term.inputs[0])]
-            if term.is_code
-            else [self._axis(j, in_pair=len(term.grid_inputs) == 2) for j in term.grid_inputs]
-            for term in self.term_columns
-        ]
+        return [self.axes_of(term.key) for term in self.term_columns]
+
+    def axes_of(self, key: TermKey) -> list[Axis]:
+        """Return the axes along which a term is given: none for trees."""
+        kind, inputs = key
+        if kind == CROSSED:
+            return [self._crossed_axis([code.inputs for code in self.basis.crossed.codes].index(inputs))]
+        if kind == CODES:
+            return [self._code_axis(inputs[0])]
+        return [self._axis(j, in_pair=kind == PAIR) for j in inputs if kind != TREES]
+
+    def name_of(self, key: TermKey) -> str:
+        """Return the name of a term."""
+        kind, inputs = key
+        name = " × ".join(self.inputs[j] for j in inputs)
+        suffixes = {CODES: CATEGORICAL_SUFFIX, TREES: TREES_SUFFIX, CROSSED: CODES_SUFFIX if len(inputs) == 2 else ""}
+        return name + suffixes.get(kind, "")  # a pair may have the name of two crossed inputs
 
     @cached_property
     def _terms(self) -> tuple[Term, ...]:
@@ -258,36 +279,22 @@ class Terms:
 
     def _axis(self, j: int, in_pair: bool) -> Axis:
         """Return the values of an input at which its terms are given, as shown and as numbers."""
-        tables, kind = self.basis.tables, self.basis.tables.kinds[j]
-        numbers, names = np.empty(0), None
-        if kind == CATEGORICAL:
-            names, numbers = self._pair_category_axis(j) if in_pair else self._category_axis(j)
-        elif kind == BINARY:
-            numbers = tables.scales[j, [LOW, HIGH]]
-        elif kind == NUMERIC and not in_pair:
-            numbers = _curve_values(self.basis, j)
-        elif kind == NUMERIC:
-            numbers = tables.pair_knots[tables.pair_knot_ends[j] : tables.pair_knot_ends[j + 1]]
-        shown: tuple[float | str, ...] = tuple(numbers.tolist() if names is None else names)
-        if tables.columns[j, MISSING] >= 0:
-            return (*shown, MISSING_NAME), np.append(numbers, np.nan)
-        return shown, numbers
+        numbers = pair_grid(self.basis, j) if in_pair else main_grid(self.basis, j)
+        shown: tuple[float | str, ...] = tuple(numbers[~np.isnan(numbers)].tolist())
+        if self.basis.tables.kinds[j] == CATEGORICAL:
+            shown = tuple(self._pair_category_names(j) if in_pair else self._category_names(j))
+        return ((*shown, MISSING_NAME) if has_missing(self.basis, j) else shown), numbers
 
-    def _category_axis(self, j: int) -> tuple[list[str], Floats]:
-        """Return the categories of an input, and a category number for each."""
+    def _category_names(self, j: int) -> list[str]:
+        """Return the categories of an input: those with a column, all others as one, those with random effects."""
         random_effects = self.basis.random_effects.numbers_of(j)
         names = level_names(self.basis, j, self.categories[j])
-        names += [self.categories[j].get(number, str(number)) for number in random_effects.tolist()]
-        return names, np.concatenate([self.basis.column_numbers(j), [NO_CATEGORY], random_effects])
+        return names + [self.categories[j].get(number, str(number)) for number in random_effects.tolist()]
 
-    def _pair_category_axis(self, j: int) -> tuple[list[str], Floats]:
-        """Return the categories of an input in its pairs, and a category number for each."""
-        tables = self.basis.tables
-        numbers = np.append(self.basis.column_numbers(j), NO_CATEGORY)
-        places = tables.pair_levels[tables.pair_level_ends[j] : tables.pair_level_ends[j + 1]]
-        levels = np.array([int(np.flatnonzero(places == place)[-1]) for place in range(int(tables.pair_sizes[j]))])
+    def _pair_category_names(self, j: int) -> list[str]:
+        """Return the categories of an input in its pairs."""
         names = place_names(self.basis, j, "", self.categories[j])
-        return [name.partition("=")[2] or OTHERS for name in names], numbers[levels]
+        return [name.partition("=")[2] or OTHERS for name in names]
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,11 +317,49 @@ class TermSums:
             for j, columns, matrix in zip(*part, strict=True):
                 parts[number].append((columns, -(matrix @ fitted)))
                 parts[main_effects[j]].append((columns, matrix @ fitted))
+        if self._fixed is not None:
+            shares = {term.inputs[0]: number for number, term in enumerate(self.terms) if term.key.kind == TREES}
+            for j, main in self._fixed.mains.items():
+                columns = np.append(0, columns_of(self._basis, (j,)))
+                parts[main_effects[j]] = [(columns, np.append(main.intercept, main.columns))]
+                if j in shares and j in self._fixed.tree_parts:  # the curve has it, the trees do it
+                    of_trees = self._fixed.tree_parts[j]
+                    parts[shares[j]].append((columns, -np.append(of_trees.intercept, of_trees.columns)))
         joined = [tuple(map(np.concatenate, zip(*of_term, strict=True))) for of_term in parts]
         return stack_columns([(columns, weights) for columns, weights in joined], self._basis.n_columns)
 
     @cached_property
     def means(self) -> Floats:
+        """What is taken off each term: its mean over the rows, nothing of a term that users have set."""
+        return np.where(self._is_fixed, 0.0, self._means)
+
+    @property
+    def mean_contributions(self) -> Floats:
+        """The mean contribution of each term over the rows: zero but for terms that users have set."""
+        return np.where(self._is_fixed, self._means, 0.0)
+
+    def extremes(self, grids: Sequence[Floats]) -> Floats:
+        """Return the lowest and the highest contribution of each term: along its grid, or over kept rows for trees."""
+        extremes, columns = np.zeros((2, len(self.terms))), self._basis.rows(self._kept_values) @ self.column_weights
+        for number, term in enumerate(self.terms):
+            values = self.value_along(number, grids[number])
+            if not term.grid_inputs:
+                values = columns[:, [number]].toarray()[:, 0] + self._of_trees[:, number] - self.means[number]
+            extremes[:, number] = [values.min(initial=np.inf), values.max(initial=-np.inf)] if values.size else 0.0
+        return extremes
+
+    @cached_property
+    def _is_fixed(self) -> NDArray[np.bool_]:
+        """Which terms users have set or removed."""
+        fixed = {} if self._fixed is None else self._fixed.values
+        return np.array([term.key in fixed for term in self.terms], np.bool_)
+
+    @property
+    def _fixed(self) -> FixedTerms | None:
+        return self.solution.fixed_terms
+
+    @cached_property
+    def _means(self) -> Floats:
         """The mean of each term over the rows."""
         means: Floats = self._column_means @ self.column_weights
         for number, term in enumerate(self.terms):
@@ -340,12 +385,12 @@ class TermSums:
                 pooled = 0.0 if term.is_code else weights[self._basis.pooled_column(term.inputs[0]), number]
                 squares[number] += float(self._level_shares[term.levels] @ (effects * (effects + 2.0 * pooled)))
         # Of the trees there are the contributions to kept rows, of the columns their Gram matrix.
-        of_trees, means = self._of_trees, self.means - self._of_trees.mean(axis=0)
+        of_trees, means = self._of_trees, self._means - self._of_trees.mean(axis=0)
         variances = np.maximum(squares - means**2, 0.0) + of_trees.var(axis=0)
         if self.trees is not None:
             of_columns = (self._basis.rows(self._kept_values) @ weights).toarray()
             covariances = np.mean((of_columns - of_columns.mean(axis=0)) * of_trees, axis=0)
-            variances += 2.0 * np.where([term.is_main_effect for term in self.terms], covariances, 0.0)
+            variances += 2.0 * covariances
         deviations: Floats = np.sqrt(np.maximum(variances, 0.0))
         return deviations
 
@@ -353,7 +398,9 @@ class TermSums:
     def baseline(self) -> float:
         """The mean score."""
         roots = 0.0 if self.trees is None else self.trees.roots
-        return float(self.solution.final.weights[0] + roots + self.means.sum())
+        baseline = float(self.solution.final.weights[0] + roots + self.means.sum())
+        # Functions of one input add up to nothing but where users have set one.
+        return baseline if self._fixed is None else baseline - float(self.column_weights[[0]].sum())
 
     @cached_property
     def trees(self) -> TreeTerms | None:
@@ -362,7 +409,10 @@ class TermSums:
         leaf_weights = final.weights[self._basis.n_additive :]
         if model.blend is None or not leaf_weights.any():
             return None
-        has_main_effect = np.array([(j,) in self._basis.effects for j in range(self._basis.n_inputs)])
+        fixed = () if self._fixed is None else self._fixed.mains
+        has_main_effect = np.array(
+            [(j,) in self._basis.effects and j not in fixed for j in range(self._basis.n_inputs)]
+        )
         return TreeTerms.of(model.blend.ensemble, leaf_weights, model.blend.kept, has_main_effect)
 
     @cached_property
@@ -392,30 +442,45 @@ class TermSums:
 
     def along(self, grids: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Return the values of each term in the rows of its grid, and their standard errors, one after the other."""
-        covariance = self.solution.current.model.covariance(self.solution.final)
-        parts = [self._along(number, rows, covariance) for number, rows in enumerate(grids)]
+        covariance, level_variances = self.solution.covariance(), self.solution.random_effect_variances()
+        parts = [
+            (self.value_along(number, rows), self._errors(number, rows, covariance, level_variances))
+            for number, rows in enumerate(grids)
+        ]
         values, errors = zip((np.empty(0), np.empty(0)), *parts, strict=True)
         return np.concatenate(values), np.concatenate(errors)
 
-    def _along(self, number: int, rows: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    def value_along(self, number: int, rows: Floats) -> Floats:
+        """Return the values of a term in the rows of its grid."""
         if not len(rows):
-            return np.empty(0), np.empty(0)
+            return np.empty(0)
         if (code := self.terms[number].crossed) is not None:
-            crossed, model = self._basis.crossed, self.solution.current.model
             _, _, effects, _ = self._basis.split_weights(self.solution.final.weights)
-            variances = crossed.contributions(rows, model.crossed.variances(crossed))[:, code]
-            return crossed.contributions(rows, effects)[:, code] - self.means[number], np.sqrt(variances)
+            of_levels: Floats = self._basis.crossed.contributions(rows, effects)[:, code] - self.means[number]
+            return of_levels
         term, columns = self.terms[number], self._basis.rows(rows).toarray()
         levels = self._basis.random_effects.rows(rows)[:, term.levels]
         weights = self.column_weights[:, [number]].toarray()[:, 0]
-        value = columns @ weights + levels @ self._level_weights[term.levels] - self.means[number]
+        value: Floats = columns @ weights + levels @ self._level_weights[term.levels] - self.means[number]
         if self.trees is not None and term.is_main_effect:
             codes = self.trees.ensemble.codes.of_rows(rows)
             value += self.trees.main_shares(codes, self._basis.n_inputs)[:, term.inputs[0]]
+        return value
+
+    def _errors(self, number: int, rows: Floats, covariance: Floats, level_variances: Floats) -> Floats:
+        """Return the standard errors of these values: none of a term that users have set."""
+        if not len(rows) or self._is_fixed[number]:
+            return np.zeros(len(rows))
+        term = self.terms[number]
+        if term.crossed is not None:
+            crossed, sums = self._basis.crossed, self.solution.current.model.crossed
+            of_levels: Floats = crossed.contributions(rows, sums.variances(crossed))[:, term.crossed]
+            return np.sqrt(of_levels)
         # The error of the centered term: the intercept has the rest.
-        variance = self._variances(number, columns - self._column_means, covariance)
-        level_variances = self.solution.current.model.random_effect_variances(self.solution.final)
-        return value, np.sqrt(np.maximum(variance + levels @ level_variances[term.levels], 0.0))
+        variance = self._variances(number, self._basis.rows(rows).toarray() - self._column_means, covariance)
+        levels = self._basis.random_effects.rows(rows)[:, term.levels]
+        errors: Floats = np.sqrt(np.maximum(variance + levels @ level_variances[term.levels], 0.0))
+        return errors
 
     def _variances(self, number: int, columns: Floats, covariance: Floats) -> Floats:
         """Return the variance of a main effect or a pair in rows of centered columns; trees count as known."""
@@ -495,13 +560,6 @@ def add_tree_contributions(
             out[:, number] += main[:, term.inputs[0]]
 
 
-def _curve_values(basis: Basis, j: int) -> Floats:
-    """Return the values at which the curve of a numeric input is given: its knots and its range."""
-    tables = basis.tables
-    knots = tables.knots[tables.knot_ends[j] : tables.knot_ends[j + 1]]
-    return np.unique([*knots, tables.scales[j, LOW], tables.scales[j, HIGH]])
-
-
 def stack_columns(parts: Sequence[tuple[NDArray[np.int64], Floats]], n_rows: int) -> csr_array:
     """Return the sparse matrix whose columns have these numbers in these rows, and zeros elsewhere."""
     rows = np.concatenate([np.empty(0, np.int64), *(part for part, _ in parts)])
@@ -547,7 +605,8 @@ def row_shares(basis: Basis, bin_counts: BinCounts, level_counts: Floats, j: int
     elif kind == BINARY:
         counts = np.array([total - float(n_missing.sum()) - sums[linear], sums[linear]])
     elif kind == NUMERIC and first >= 0:
-        knots, values = tables.knots[tables.knot_ends[j] : tables.knot_ends[j + 1]], _curve_values(basis, j)
+        knots, values = knots_of(basis, j), main_grid(basis, j)
+        values = values[: values.size - n_missing.size]
         counts = np.zeros(values.size)
         counts[np.searchsorted(values, knots)] = sums[first : first + knots.size]
     elif kind == NUMERIC:

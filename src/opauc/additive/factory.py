@@ -45,6 +45,7 @@ class AdditiveFactory:
     shards: bool = True  # whether shards of the rows can begin with the initial fit
     estimator: str = GAM
     policy: AdditivePolicy = ADDITIVE_POLICY
+    fixes_basis: bool = False  # whether files fix a basis before the pass, even if all rows could be fitted at once
 
     def settings(self) -> AdditiveSettings:
         """Return the parameters, checked."""

@@ -51,7 +51,7 @@ def open_files(factory: AdditiveFactory, paths: Sequence[str], reading: OrdinalR
     schema = sample.encoder.schema
     inputs = Inputs.of(schema, sample.encoder.feature_names())
     start = replace(replace(factory, n_rows=n_rows, width=width).start(inputs), seed=seed)
-    if n_rows > fitted_whole(init_size, policy):
+    if factory.fixes_basis or n_rows > fitted_whole(init_size, policy):
         start = start.of_sample(sample.rows, sample.labels)
         schema = None if schema is None else schema.keep_categories(start.current.basis.kept_numbers())
     label = sample.encoder.pinned_columns.label

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self, cast
@@ -15,12 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.drift import FeatureDrift, find_drift
+from opauc.additive.editing import TermEdit, edit_term, list_edits, remove_term
 from opauc.additive.explain import Terms
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.input import InMemoryRows, next_rows
 from opauc.additive.leaks import Leak, find_leaks
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
+from opauc.additive.reasons import FEATURE, Reasons, check_reasons, find_reasons, input_features
 from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit, ForgetReport
@@ -36,9 +38,10 @@ from opauc.data.options import DEFAULTS
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError
+from opauc.estimators.algebra import SumsAlgebra
 from opauc.estimators.docstrings import own_docstrings
 from opauc.estimators.input_checks import CheckedBatch, check_classes, check_labels, check_not_exchanged
-from opauc.estimators.scoring import Scored, ScoringClassifier
+from opauc.estimators.scoring import Scored
 from opauc.types import Array, Floats, Labels, RandomState, random_key
 
 
@@ -65,7 +68,7 @@ _terms_of_models: WeakKeyDictionary[object, Terms] = WeakKeyDictionary()
 
 
 @own_docstrings("opauc")
-class OnePassGAM(ScoringClassifier):
+class OnePassGAM(SumsAlgebra):
     """Generalized additive model with pairwise interactions for raw tables, from one pass: nothing to set.
 
     An initial sample of the rows fixes a basis: a curve for each number, a
@@ -82,7 +85,8 @@ class OnePassGAM(ScoringClassifier):
     Parameters
     ----------
     max_columns : int, default=1500
-        Largest number of columns of the basis. Time grows with its square per row and with its cube per solve.
+        Largest number of columns of the basis. Time grows with its square per row and with its cube per solve. Pairs
+        have at most 600 of them where trees may join.
     interactions : "auto", int or list of pairs, default="auto"
         How many pairs of features may interact, or which: pairs of names or positions. With anything but "auto"
         neither trees nor effects of combinations of columns (crossed codes) join the model.
@@ -130,6 +134,8 @@ class OnePassGAM(ScoringClassifier):
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each column of X, zero if it is dropped: the sum over its terms, to which a pair adds one half
         for each of its two columns. All add up to the sum of `term_importances_`.
+    edits_ : list of TermEdit
+        The ledger of `edit` and `remove`, the oldest edit first: who, when, why, and the values before and after.
     forget_report_ : ForgetReport
         How many rows `forget` has removed (`rows`), and how many of them the basis was fitted to (`initial_rows`): what
         these contributed to its structure stays.
@@ -398,6 +404,179 @@ class OnePassGAM(ScoringClassifier):
             rows, _ = next_rows(self, X, self._columns, learn=False)
             return self._terms().explain(rows)
 
+    def reasons(
+        self,
+        X: ArrayLike,
+        k: int = 4,
+        *,
+        reference: str | ArrayLike = "mean",
+        direction: str = "lower",
+        by: str = "term",
+    ) -> Reasons:
+        """Return the k terms that lower, or raise, the score of each row most against a reference.
+
+        These are the reasons that a lender states for an adverse action, or a clinician asks for: what sets this row
+        apart from the average row, from the best possible one, or from another row.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            Rows as for `predict`.
+        k : int, default=4
+            How many reasons for each row, at most: a term that does not lower (raise) the score is none.
+        reference : {"mean", "best"} or one row, default="mean"
+            What contributions are compared with: their mean over the training rows; the highest value of each term,
+            the lowest where reasons are those that raise the score; or the contributions to a row.
+        direction : {"lower", "raise"}, default="lower"
+            Whether reasons lower or raise the score, which is that of the second class.
+        by : {"term", "feature"}, default="term"
+            Whether a reason is a term, such as "age", "age × fare" or "age (trees)", or a column: the sum over its
+            terms, where the columns of a pair or a combination share it evenly.
+
+        Returns
+        -------
+        reasons : Reasons
+            The names of the reasons of each row, the strongest first, and the differences in log-odds.
+
+        Raises
+        ------
+        ValueError
+            If k is below one, or a name is none of those above.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+        >>> model = OnePassGAM(interactions=0).fit(rows * 30, [0, 0, 1, 1] * 30)
+        >>> [reason.name for reason in model.reasons([[0.0, 5.0]], reference="best")[0]]
+        ['x0']
+        """
+        with reading(self), self._threads():
+            check_is_fitted(self)
+            k = check_reasons(k, reference, direction, by)
+            rows, _ = next_rows(self, X, self._columns, learn=False)
+            if not isinstance(reference, str):
+                reference, _ = next_rows(self, reference, self._columns, learn=False)
+                if len(reference) != 1:
+                    raise ValueError(
+                        f"The 'reference' parameter of reasons must be one row. Got {len(reference)} rows."
+                    )
+            features = input_features(self._columns, self._column_names()) if by == FEATURE else None
+            return find_reasons(self._terms(), rows, k, reference, direction, features)
+
+    def edit(
+        self,
+        term: str,
+        points: Sequence[tuple[float, float]] | Mapping[str, float],
+        *,
+        missing: float | None = None,
+        who: str = "",
+        why: str = "",
+    ) -> OnePassGAM:
+        """Return a model in which a term is what you say, and all others are the optimum given that.
+
+        The term stays as it is when the model learns, merges or forgets rows; the others go on learning. Their
+        weights are computed from the sums, without the rows. Values are what `terms_` shows afterwards, also where
+        pairs or trees do something by the same column alone: it is taken off. A term that is set is not centered.
+        The basis is fixed from then on. What the splits of trees on the column do in addition is a term of its own,
+        "age (trees)", which `remove` takes away.
+
+        Parameters
+        ----------
+        term : str
+            The name of a main effect in `terms_`, such as "age", or of single values, such as "shop (categorical)".
+        points : list of (value, contribution) pairs, or dict of level to contribution
+            For a number the points of a curve, which is linear between them and constant beyond: its values at the
+            knots of the basis are taken. A number without a curve has two values. For levels their contributions;
+            levels that are not given keep theirs. "(others)" are all that have no level of their own.
+        missing : float, default=None
+            The contribution of a missing value; None keeps it.
+        who : str, default=""
+            Who edits, for the ledger.
+        why : str, default=""
+            The reason, for the ledger.
+
+        Returns
+        -------
+        model : OnePassGAM
+            A new model; this one stays as it is.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such term or level.
+        ParameterError
+            If the points are not finite, or not those of such a term.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+        >>> model = OnePassGAM().fit(rows * 30, [0, 0, 1, 1] * 30)
+        >>> edited = model.edit("x0", [(0, -1), (4, 1)], who="ann", why="must rise evenly")
+        >>> [term.value.tolist() for term in edited.terms_ if term.name == "x0"]
+        [[-1.0, -0.5, 0.0, 1.0]]
+        """
+        with reading(self), self._threads():
+            other = self._with_basis()
+            other._fitted = edit_term(other._terms(), term, points, missing, who, why)
+            return other
+
+    def remove(self, term: str, *, who: str = "", why: str = "") -> OnePassGAM:
+        """Return a model without a term, in which all others are the optimum given that.
+
+        Any term can be removed: a main effect, a pair, combinations, and the share of a column in the trees. It
+        contributes nothing to any score. Where the share of a column in the trees is removed, the trees end at the
+        splits on it, and curves keep what the splits that are cut off did by single columns. A score does not depend
+        on a column all of whose terms are removed.
+
+        Parameters
+        ----------
+        term : str
+            The name of a term in `terms_`.
+        who : str, default=""
+            Who removes it, for the ledger.
+        why : str, default=""
+            The reason, for the ledger.
+
+        Returns
+        -------
+        model : OnePassGAM
+            A new model; this one stays as it is.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such term.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+        >>> model = OnePassGAM().fit(rows * 30, [0, 0, 1, 1] * 30).remove("x1", why="not known in advance")
+        >>> model.explain(rows).contributions[:, 1].tolist()
+        [0.0, 0.0, 0.0, 0.0]
+        """
+        with reading(self), self._threads():
+            other = self._with_basis()
+            other._fitted = remove_term(other._terms(), term, who, why)
+            return other
+
+    @property
+    def edits_(self) -> list[TermEdit]:
+        """The ledger: every edit with who, when, why, and the values of the term before and after."""
+        with reading(self):
+            return list_edits(self._terms())
+
+    def _with_basis(self) -> OnePassGAM:
+        """Return a copy whose basis is fixed."""
+        check_is_fitted(self)
+        other = type(self)(**self.get_params(deep=False))
+        other.__dict__.update(self.__dict__)
+        other._fitted = self._fitted.with_basis()
+        other._trim_reading()
+        return other
+
     def empty_copy(self) -> OnePassGAM:
         """Return a model with the same basis and no rows: shards that begin with it can be merged.
 
@@ -444,21 +623,54 @@ class OnePassGAM(ScoringClassifier):
         >>> model.merge(model.empty_copy().partial_fit(rows, labels)).score(rows, labels)
         1.0
         """
-        if not isinstance(other, OnePassGAM):
-            raise different_kinds(type(self).__name__, type(other).__name__)
         with changing(self, other):
-            check_is_fitted(self)
-            check_is_fitted(other)
-            if not (self._fitted.can_train and other._fitted.can_train):
-                raise only_scores()
-            check_same_classes(self.classes_, other.classes_)
-            mine, theirs = (
-                None if one._columns is None else one._columns.to_json()["columns"] for one in (self, other)
-            )
-            if self._input_names() != other._input_names() or mine != theirs:
-                raise IncompatibleMomentsError("cannot merge models of features with different names or categories")
+            self._check_same_kind(other)
             self._fitted = self._fitted.merge(other._fitted)
         return self
+
+    def subtract(self, other: OnePassGAM) -> Self:
+        """Remove the rows of another model with the same basis, as if they had never been processed here.
+
+        The inverse of `merge`: a day is removed by its model, not by its rows. Rows that were never added are refused
+        where the sums show it: a class, a category, a leaf or a range of scores would have fewer than no rows, or
+        columns would vary by less than nothing.
+
+        Parameters
+        ----------
+        other : OnePassGAM
+            A fitted model that began with the same basis (`empty_copy`), or that has no basis yet.
+
+        Returns
+        -------
+        self : OnePassGAM
+            The model of the rows that are not in `other`.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30
+        >>> model = OnePassGAM().fit(rows, labels)
+        >>> day = model.empty_copy().partial_fit(rows, labels)
+        >>> model.merge(day).subtract(day).score(rows, labels)
+        1.0
+        """
+        with changing(self, other):
+            self._check_same_kind(other)
+            self._fitted = self._fitted.without(other._fitted)
+        return self
+
+    def _check_same_kind(self, other: object) -> None:
+        """Raise unless another model is of the same classes and columns, and both can be trained."""
+        if not isinstance(other, OnePassGAM):
+            raise different_kinds(type(self).__name__, type(other).__name__)
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if not (self._fitted.can_train and other._fitted.can_train):
+            raise only_scores()
+        check_same_classes(self.classes_, other.classes_)
+        mine, theirs = (None if one._columns is None else one._columns.to_json()["columns"] for one in (self, other))
+        if self._input_names() != other._input_names() or mine != theirs:
+            raise IncompatibleMomentsError("cannot merge models of features with different names or categories")
 
     def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Remove rows from the model.
@@ -535,12 +747,9 @@ class OnePassGAM(ScoringClassifier):
     def feature_importances_(self) -> Floats:
         """Importance of each column of X: the sum of those of its terms, each of a pair having one half."""
         with reading(self):
-            importances, schema, names = self._terms().input_importances(), self._columns, self._column_names()
-        if schema is None:
-            return importances
+            importances, names = self._terms().input_importances(), self._column_names()
         of_columns = dict.fromkeys(names, 0.0)
-        inputs = [column.name for column in schema.columns for _ in column.inputs]
-        for name, importance in zip(inputs, importances.tolist(), strict=True):
+        for name, importance in zip(input_features(self._columns, names), importances.tolist(), strict=True):
             of_columns[name] += importance
         return np.array(list(of_columns.values()))
 
@@ -647,10 +856,27 @@ class OnePassGAM(ScoringClassifier):
         rows = take(np.arange(n_rows))
         self._set_columns(rows.schema)
         start = replace(self._factory(n_rows).prepare(None, rows.rows), seed=seed)
-        self._fitted = start.of_first_rows(rows.rows, rows.labels, rows.weight) if rows.labels.size else start
-        if rows.labels.size > self._policy.sample.max_buffered_rows and self._fitted.counts.both:
+        forgets_rows = rows.labels.size > self._policy.sample.max_buffered_rows and np.unique(rows.labels).size > 1
+        if rows.labels.size:
+            start = start.of_first_rows(rows.rows, rows.labels, rows.weight, copied=not forgets_rows)
+        self._fitted = start
+        if forgets_rows and self._fitted.counts.both:
             self._fitted = self._fitted.with_basis()
             self._trim_reading()
+
+    def _fix_basis(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fix the column types and the basis from an initial sample of the rows; none of them is processed."""
+        data = InMemoryRows.of(self, X, self._settings())
+        labeled = self._check(np.empty((data.n_rows, 0)), y, None, None)
+        self.classes_ = labeled.classes
+
+        def take(numbers: RowNumbers) -> EncodedRows:
+            return EncodedRows.of(data.take(numbers), labeled.labels[numbers], None)
+
+        with self._threads():
+            if not self._sample_basis(data.n_rows, random_key(self.random_state), take):
+                raise InputError(f"{type(self).__name__}: all rows of the initial sample are of one class")
+        return self
 
     def _train_batch(
         self,

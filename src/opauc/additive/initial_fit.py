@@ -95,7 +95,8 @@ def fit_basis(
     sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
     effects = _choose_main_effects(sample, settings, categorical, policy.search)
     effects = _drop_weak_effects(effects, sample, settings.max_columns)
-    search = InteractionSearch(Basis.of_effects(effects), effects, sample, settings, policy.search, policy.smoothing)
+    mains = Basis.of_effects(effects)
+    search = InteractionSearch(mains, effects, sample, settings, policy.search, policy.smoothing, may_join)
     basis, fit = search.fit()
     coded = find_coded_inputs(effects, sample, fit.scores, policy.code, settings.numeric)
     random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
@@ -111,12 +112,12 @@ def fit_basis(
     if may_join:
         growths = policy.tree.growths(settings.effort, few_rows)
         if few_rows:
-            blend = _cross_fit_trees(basis, model, parts, order, growths, seed, policy)
+            blend, lambdas = _cross_fit_trees(basis, model, parts, order, growths, seed, policy)
         else:
-            blend = _grow_trees(basis, model, parts, validation, others, growths, seed, policy)
+            blend, lambdas = _grow_trees(basis, model, parts, validation, others, growths, seed, policy)
         basis, blend = _accept(basis, blend, policy.tree)
         model = model.merge_initial(parts.add_to(start, basis, validation)) if n_validation else model
-        model = replace(model, columns=basis_columns(basis), blend=blend)
+        model = replace(model, columns=basis_columns(basis), blend=blend, lambdas=lambdas)
     return BasisModel(basis, model.with_candidates())
 
 
@@ -167,28 +168,29 @@ def _grow_trees(
     growths: Sequence[Growth],
     seed: int,
     policy: AdditivePolicy,
-) -> Blend | None:
-    """Return the blend with an ensemble that is grown on many rows and validated on others.
+) -> tuple[Blend | None, Floats]:
+    """Return the blend with an ensemble that is grown on many rows and validated on others, and smoothing parameters.
 
     `model` has the sums of the other rows only: neither the trees nor the additive part have seen the validation rows.
     """
     rows, labels, weights, categorical = sample
     grown = draw_tree_rows(others, labels, policy.tree)
     at = grown.rows
-    codes = ValueCodes.of(by_columns(rows, at), labels[at], weights[at], categorical, policy.tree)
+    own = rows[at]
+    codes = ValueCodes.of(own, labels[at], weights[at], categorical, policy.tree)
     # Rows of a class of which few are drawn stand for the others.
-    coded = sample.coded(codes, at, weights[at] / grown.shares[labels[at]])
+    coded = CodedRows(codes.of_rows(own), labels[at], weights[at] / grown.shares[labels[at]])
     held_out = sample.coded(codes, validation, weights[validation])
     max_leaves = policy.tree.max_leaves_of_all // len(growths)
     ensembles = [grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, count_threads()) for growth in growths]
     scored = [(one, one.products(held_out.codes, one.values)) for one in ensembles if one is not None]
+    additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
     if not scored:
-        return None
-    additive_weights = model.solve(policy, narrow=True).weights
+        return None, lambdas
     additive = basis.products(rows[validation], additive_weights)
     ensemble, trees = average_ensembles([one for one, _ in scored], [scores for _, scores in scored], held_out)
     validated = ValidationRows(held_out, additive, trees)
-    return Blend.start(ensemble, additive_weights, validated, coded.codes, policy=policy.tree)
+    return Blend.start(ensemble, additive_weights, validated, coded.codes, policy=policy.tree), lambdas
 
 
 def _cross_fit_trees(
@@ -199,7 +201,7 @@ def _cross_fit_trees(
     growths: Sequence[Growth],
     seed: int,
     policy: AdditivePolicy,
-) -> Blend | None:
+) -> tuple[Blend | None, Floats]:
     """Return the blend with ensembles of which each is grown without one fold of the rows and validated on it.
 
     The additive part of a fold is solved for without its rows, on the basis of all rows.
@@ -209,6 +211,8 @@ def _cross_fit_trees(
     codes = code_folds(by_columns(rows, order), labels[order], weights[order], categorical, folds, policy.tree)
     coded = sample.coded(codes, order, weights[order])
     additive = np.empty(order.size)
+    additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
+    model = replace(model, lambdas=lambdas)
     for fold in range(policy.tree.n_folds):
         at = order[folds == fold]
         without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
@@ -217,11 +221,10 @@ def _cross_fit_trees(
     parts = [cross_fit(codes, coded, folds, growth, max_leaves, seed, count_threads()) for growth in growths]
     grown = [part for part in parts if part is not None]
     if not grown:
-        return None
+        return None, lambdas
     ensemble, trees = average_ensembles([part.ensemble for part in grown], [part.scores for part in grown], coded)
     validation = ValidationRows(coded, additive, trees)
-    additive_weights = model.solve(policy, narrow=True).weights
-    return Blend.start(ensemble, additive_weights, validation, coded.codes, frozen=True, policy=policy.tree)
+    return Blend.start(ensemble, additive_weights, validation, coded.codes, frozen=True, policy=policy.tree), lambdas
 
 
 def _assign_folds(labels: Labels, n_folds: int) -> NDArray[np.int64]:

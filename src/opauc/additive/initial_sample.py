@@ -14,6 +14,7 @@ from opauc.additive.kernels.rows import write_row_keys
 from opauc.additive.policy import SAMPLE_POLICY, TREE_POLICY, SamplePolicy, TreePolicy
 from opauc.additive.settings import fitted_whole
 from opauc.core.array_schema import ArrayRule, check_arrays
+from opauc.core.model import never_added
 from opauc.data.sample import RowNumbers, sample_row_numbers
 from opauc.data.schema.column import UNSEEN
 from opauc.errors import IncompatibleMomentsError
@@ -413,6 +414,13 @@ class InitialRows:
     def merge(self, other: Self) -> Self:
         """Return the hashes of the rows of both."""
         return type(self)(np.sort(np.concatenate([self.keys, other.keys])))
+
+    def without(self, other: Self) -> Self:
+        """Return the hashes of the rows that are not in `other`; raise unless it has no more of any."""
+        at = _match_once(self.keys, other.keys)
+        if (at < 0).any():
+            raise never_added(f"{np.count_nonzero(at < 0):,} of them are not among the rows of the initial sample")
+        return type(self)(np.delete(self.keys, at))
 
     def take(self, rows: Floats, labels: Labels) -> tuple[Mask, Self]:
         """Tell which labeled rows are among these, each at most once, and return the others of these."""

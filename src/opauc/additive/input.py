@@ -65,10 +65,10 @@ class InMemoryRows:
 
     def take(self, numbers: RowNumbers) -> InMemoryRows:
         """Return the rows of these sorted numbers."""
-        if isinstance(self.data, np.ndarray):
-            return replace(self, data=self.data[numbers])
         if numbers.size == self.n_rows:
             return self
+        if isinstance(self.data, np.ndarray):
+            return replace(self, data=self.data[numbers])
         batches, first = [], 0
         for batch in self.data.to_batches():
             here = numbers[slice(*np.searchsorted(numbers, [first, first + batch.num_rows]))]

@@ -99,6 +99,9 @@ def _bin(values: Floats, mass: Floats, is_categorical: bool, n_bins: int) -> NDA
         return bins
     if is_categorical or not values.size:
         return np.unique(values, return_inverse=True)[1]
+    is_greatest = values == values.max()
+    if (is_greatest | (values == values.min())).all():
+        return np.asarray(is_greatest, np.int64)
     order = np.argsort(values)
     cuts = np.unique(OrderedValues(values[order], mass[order]).quantiles(np.arange(1, n_bins) / n_bins))
     return np.searchsorted(cuts, values)

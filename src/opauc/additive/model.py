@@ -41,10 +41,14 @@ from opauc.additive.selection import (
     candidate_weights,
 )
 from opauc.additive.smoothing import factorize, smooth, solve
-from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums, linearize
+from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
+from opauc.core.logistic import linearize
+from opauc.core.model import never_added
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays
 
+# Share of a count by which rounding may move it.
+MAX_LOST = 1e-9
 NO_GROUPS = np.empty(0, np.int64)
 # The arrays of a model begin with these names.
 SUMS, RANDOM_EFFECTS, CANDIDATES, BIN_COUNTS = "sums.", "random_effects.", "candidates.", "bin_counts."
@@ -304,7 +308,12 @@ class AdditiveLogistic:
         No candidate has scored the rows of the buffer, and the bin counts of the basis stay.
         """
         empty = self.empty_copy()
-        other = empty.update(later).merge(replace(empty.update_initial(initial), bin_counts=empty.bin_counts))
+        return self.without(
+            empty.update(later).merge(replace(empty.update_initial(initial), bin_counts=empty.bin_counts))
+        )
+
+    def without(self, other: AdditiveLogistic) -> Self:
+        """Return the model of the rows that are not in `other`, which must have the same basis."""
         return replace(
             self,
             sums=self.sums.subtract(other.sums),
@@ -314,6 +323,21 @@ class AdditiveLogistic:
             crossed=self.crossed.subtract(other.crossed),
             blend=None if self.blend is None or other.blend is None else self.blend.subtract(other.blend),
         )
+
+    def check_part(self, other: AdditiveLogistic) -> None:
+        """Raise unless the rows of `other` can be among these: no count or curvature may fall below zero."""
+        parts = {
+            "counts of scores": (self.candidates.counts, other.candidates.counts),
+            "counts of categories": (self.random_effects.counts, other.random_effects.counts),
+            "sums of combinations": (self.crossed.curvature, other.crossed.curvature),
+        }
+        if self.blend is not None and other.blend is not None:
+            parts["sums of leaves"] = self.blend.sums.curvatures, other.blend.sums.curvatures
+        for name, (mine, theirs) in parts.items():
+            if mine.shape != theirs.shape or (theirs > mine + MAX_LOST * (1.0 + np.abs(mine))).any():
+                raise never_added(f"{name} would fall below zero")
+        if not self.sums.can_have(other.sums):
+            raise never_added("columns would vary by less than nothing")
 
     def solve(self, policy: AdditivePolicy = ADDITIVE_POLICY, narrow: bool = False) -> FinalWeights:
         """Return the weights of the selected model: one Newton step from the expansion point, smoothed for all rows.
@@ -331,7 +355,7 @@ class AdditiveLogistic:
             weights = self.initial_weights()
             weights[0] += prior_shift
             return FinalWeights(weights, self.lambdas, selection._replace(model=SAMPLE), initial_lambdas)
-        fit = self._fit(policy.smoothing if narrow else policy.smoothing.in_float64())
+        fit = self._fit(policy.smoothing if narrow else policy.smoothing.in_float64(), narrow)
         weights, effects, crossed = fit.weights, fit.effects, self.crossed.effects(self.columns.crossed)
         if selection.model == FULL and self.blend is not None:
             blend, leaves = self.blend.weights, self.blend.leaf_weights(policy.tree)
@@ -355,15 +379,16 @@ class AdditiveLogistic:
         """Return leaf weights of zero."""
         return np.zeros(0 if self.columns.trees is None else self.columns.trees.n_leaves)
 
-    def _fit(self, policy: SmoothingPolicy) -> MixedFit:
-        """Return the fit of all columns and random effects."""
+    def _fit(self, policy: SmoothingPolicy, narrow: bool) -> MixedFit:
+        """Return the fit of all columns and random effects; `narrow` spares the last step."""
         penalties, gram, rhs = self.columns.penalties, self.sums.gram, self.sums.rhs
         if self.random_effects.size:
             return smooth_with_random_effects(
-                self.sums, self.random_effects, self.columns.group_index, penalties, self.lambdas, policy
+                self.sums, self.random_effects, self.columns.group_index, penalties, self.lambdas, policy, narrow
             )
-        lambdas = smooth(gram, rhs, penalties, self.lambdas, policy.final_steps, policy).lambdas
-        return MixedFit(solve(gram, rhs, penalties, lambdas), np.empty(0), lambdas, np.empty(0))
+        weights, lambdas = smooth(gram, rhs, penalties, self.lambdas, policy.final_steps, policy)
+        weights = weights if narrow else solve(gram, rhs, penalties, lambdas)
+        return MixedFit(weights, np.empty(0), lambdas, np.empty(0))
 
     def _prior_shift(self) -> float:
         """Return the change of the log-odds of the classes since the initial sample."""

@@ -9,8 +9,8 @@ from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
 from opauc.additive.policy import SMOOTHING_POLICY, SmoothingPolicy
-from opauc.additive.sums import linearize
 from opauc.core.blas import one_blas_thread
+from opauc.core.logistic import linearize
 from opauc.errors import StatisticsOverflowError
 from opauc.types import Floats, Labels
 

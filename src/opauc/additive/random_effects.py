@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Self, TypeAlias
@@ -188,6 +188,8 @@ def _entries(rows: csr_array) -> CsrRows:
 NEAR = 0.01
 # Conjugate gradients stop when the residual, in the norm of the preconditioner, has fallen by this factor.
 MAX_ITERATIONS, RELATIVE_RESIDUAL = 100, 1e-10
+# The same for solutions from which only smoothing parameters come.
+ROUGH_RESIDUAL = 1e-3
 
 
 class MixedFit(NamedTuple):
@@ -206,6 +208,7 @@ def smooth_with_random_effects(
     penalties: Penalties,
     lambdas: Floats,
     policy: SmoothingPolicy = SMOOTHING_POLICY,
+    rough: bool = False,
 ) -> MixedFit:
     """Return the penalized minimizer over columns and random effects, and its smoothing parameters.
 
@@ -223,6 +226,8 @@ def smooth_with_random_effects(
         Initial smoothing parameters of the columns.
     policy : SmoothingPolicy
         Rounds and bounds of the smoothing parameters.
+    rough : bool
+        Whether one round and three digits suffice.
 
     Examples
     --------
@@ -243,12 +248,24 @@ def smooth_with_random_effects(
     """
     n_inputs = int(group_index.max()) + 1
     effect_lambdas = np.ones(n_inputs)
-    for _ in range(policy.random_effect_rounds):
+    for _ in range(1 if rough else policy.random_effect_rounds):
         system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs)
-        effect_lambdas = _next_effect_lambdas(effects, group_index, system.solve(), policy)
+        effect_lambdas = _next_effect_lambdas(effects, group_index, system.solve(ROUGH_RESIDUAL), policy)
         lambdas = smooth(*system.eliminated, penalties, lambdas, 1, policy).lambdas
     system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs)
-    return MixedFit(*system.solve(), lambdas, effect_lambdas)
+    return MixedFit(*system.solve(ROUGH_RESIDUAL if rough else RELATIVE_RESIDUAL), lambdas, effect_lambdas)
+
+
+class Direction(NamedTuple):
+    """Weights of columns and random effects, and their products with the matrix between the two.
+
+    These come from the preconditioner at no cost, and the matrix is large.
+    """
+
+    columns: Floats
+    effects: Floats
+    of_columns: Floats  # products @ columns
+    of_effects: Floats  # products^T @ effects
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,23 +293,23 @@ class BorderedSystem:
         gram = self.sums.gram - np.tril(blas.dsyrk(1.0, scaled.T, lower=1))
         return gram, self.sums.rhs - products.T @ (self.effects.rhs / diagonal)
 
-    def solve(self) -> tuple[Floats, Floats]:
+    def solve(self, relative_residual: float = RELATIVE_RESIDUAL) -> tuple[Floats, Floats]:
         """Return the weights of columns and random effects, by conjugate gradients preconditioned by elimination."""
         residual = self.sums.rhs, self.effects.rhs
         columns, effects = np.zeros_like(residual[0]), np.zeros_like(residual[1])
         direction = preconditioned = self._precondition(*residual)
         squared_norm = initial = _dot(residual, preconditioned)
         for _ in range(MAX_ITERATIONS):
-            if squared_norm <= RELATIVE_RESIDUAL**2 * initial or squared_norm <= 0.0:
+            if squared_norm <= relative_residual**2 * initial or squared_norm <= 0.0:
                 break
-            image = self._multiply(*direction)
+            image = self._multiply(direction)
             length = squared_norm / _dot(direction, image)
-            columns, effects = columns + length * direction[0], effects + length * direction[1]
+            columns, effects = columns + length * direction.columns, effects + length * direction.effects
             residual = residual[0] - length * image[0], residual[1] - length * image[1]
             preconditioned = self._precondition(*residual)
             before, squared_norm = squared_norm, _dot(residual, preconditioned)
             ratio = squared_norm / before
-            direction = preconditioned[0] + ratio * direction[0], preconditioned[1] + ratio * direction[1]
+            direction = Direction(*(new + ratio * old for new, old in zip(preconditioned, direction, strict=True)))
         return columns, effects
 
     @cached_property
@@ -308,20 +325,28 @@ class BorderedSystem:
     def _lower(self) -> Floats:
         return self.penalties.add_to(self.sums.gram, self.lambdas)
 
-    def _precondition(self, columns: Floats, effects: Floats) -> tuple[Floats, Floats]:
+    @cached_property
+    def _eliminated_part(self) -> Floats:
+        return self.sums.gram - self.eliminated[0]
+
+    def _precondition(self, columns: Floats, effects: Floats) -> Direction:
         """Return the solution with the diagonal in place of the matrix of the random effects."""
         products, diagonal = self.effects.products, self._diagonal
-        weights: Floats = lapack.dpotrs(self._factor, columns - products.T @ (effects / diagonal), lower=0)[0]
-        return weights, (effects - products @ weights) / diagonal
+        of_effects = products.T @ (effects / diagonal)
+        weights: Floats = lapack.dpotrs(self._factor, columns - of_effects, lower=0)[0]
+        of_weights = products @ weights
+        image = of_effects - blas.dsymv(1.0, self._eliminated_part.T, weights, lower=0)
+        return Direction(weights, (effects - of_weights) / diagonal, of_weights, image)
 
-    def _multiply(self, columns: Floats, effects: Floats) -> tuple[Floats, Floats]:
+    def _multiply(self, direction: Direction) -> tuple[Floats, Floats]:
         """Return the product of the whole matrix with weights of columns and random effects."""
-        of_columns = blas.dsymv(1.0, self._lower.T, columns, lower=0) + self.effects.products.T @ effects
-        of_effects = self.effects.products @ columns + self.effects.shared @ effects
-        return of_columns, of_effects + (self.effects.curvature + self.effect_lambdas) * effects
+        columns, effects, of_weights, of_effects = direction
+        image = of_weights + self.effects.shared @ effects
+        image += (self.effects.curvature + self.effect_lambdas) * effects
+        return blas.dsymv(1.0, self._lower.T, columns, lower=0) + of_effects, image
 
 
-def _dot(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> float:
+def _dot(one: Sequence[Floats], other: Sequence[Floats]) -> float:
     return float(one[0] @ other[0] + one[1] @ other[1])
 
 

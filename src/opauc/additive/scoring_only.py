@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.basis import Basis
 from opauc.additive.crossed_sums import CrossedSums
 from opauc.additive.drift import BinCounts
+from opauc.additive.edits import Edits, SavedEdit
 from opauc.additive.explain import Terms
 from opauc.additive.initial_fit import BasisModel
 from opauc.additive.initial_sample import WarmUpBuffer
@@ -21,7 +22,7 @@ from opauc.additive.random_effects import RandomEffectSums
 from opauc.additive.selection import MODELS, SAMPLE, CandidateModels, ModelSelection
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.small_trees import from_small_arrays, small_terms, to_small_arrays
-from opauc.additive.state import AdditiveFit, ForgetReport, settings_to_json
+from opauc.additive.state import EDITS, AdditiveFit, ForgetReport, settings_to_json
 from opauc.additive.sums import LinearizedSums
 from opauc.additive.terms import SavedTerms
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
@@ -48,6 +49,8 @@ SCHEMA = {
     "terms.baseline": ArrayRule("float64"),
     "terms.values": ArrayRule("float64", "points"),
     "terms.errors": ArrayRule("float64", "points", low=0),
+    "terms.mean_contributions": ArrayRule("float64", "terms"),
+    "terms.extremes": ArrayRule("float64", "2 terms"),
 }
 
 
@@ -64,6 +67,7 @@ class ScoringHeader(TypedDict):
 
     removed_rows: int
     removed_initial_rows: int
+    edits: list[SavedEdit]
     settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
     selection: SavedSelection
 
@@ -109,11 +113,14 @@ class ScoringOnlyFit(AdditiveFit):
             weights = np.concatenate([weights, trees.ensemble.values])
             baseline += trees.roots - numbers.trees.roots
         basis = replace(basis, trees=None if trees is None else trees.ensemble)
-        saved = SavedTerms(numbers.column_weights, numbers.means, numbers.deviations, baseline, values, errors, trees)
+        saved = SavedTerms(
+            numbers.column_weights, numbers.means, numbers.deviations, baseline, values, errors, trees,
+            numbers.mean_contributions, numbers.extremes(terms.grid_rows),
+        )  # fmt: skip
         return cls(
             fit.settings, fit.categorical, 0, WarmUpBuffer.empty(fit.n_features),
             _without_sums(basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts),
-            removed=fit.removed, policy=fit.policy,
+            removed=fit.removed, policy=fit.policy, edits=fit.edits,
             weights=weights, selection=fit.final.selection, terms=saved,
         )  # fmt: skip
 
@@ -131,7 +138,7 @@ class ScoringOnlyFit(AdditiveFit):
         """Raise: the sums were not saved."""
         raise only_scores()
 
-    subtract = merge = empty_copy = update
+    subtract = without = merge = empty_copy = update
 
     def scoring_only(self) -> ScoringOnlyFit:
         """Return the fit itself."""
@@ -160,6 +167,9 @@ class ScoringOnlyFit(AdditiveFit):
             "terms.baseline": np.array(saved.baseline),
             "terms.values": saved.values.copy(),
             "terms.errors": saved.errors.copy(),
+            "terms.mean_contributions": saved.mean_contributions.copy(),
+            "terms.extremes": saved.limits.copy(),
+            **add_prefix(EDITS, self.edits.to_arrays()),
         }
         if saved.trees is not None:
             arrays |= add_prefix(TREES, to_small_arrays(saved.trees))
@@ -168,6 +178,7 @@ class ScoringOnlyFit(AdditiveFit):
         selection = {"model": name, "aucs": dict(aucs), "rows": list(rows)}
         header = {
             "settings": settings_to_json(self.settings),
+            "edits": self.edits.to_json(),
             "removed_rows": self.removed.rows,
             "removed_initial_rows": self.removed.initial_rows,
             "selection": selection,
@@ -195,7 +206,8 @@ class ScoringOnlyFit(AdditiveFit):
             "inputs": basis.n_inputs, "columns": basis.n_columns, "effects": basis.random_effects.size,
             "weights": basis.n_columns + basis.random_effects.size, "level_bytes": -(-basis.crossed.size // 8),
         }  # fmt: skip
-        own = {name: array for name, array in arrays.items() if not name.startswith((BASIS, TREES))}
+        own = {name: array for name, array in arrays.items() if not name.startswith((BASIS, TREES, EDITS))}
+        edits = Edits.from_parts(basis, checked["edits"], with_prefix(EDITS, arrays))
         sizes = check_arrays(SCHEMA, own, known)
         is_known = selection["model"] in (*MODELS, SAMPLE) and set(selection["aucs"]) <= set(MODELS)
         if not is_known or len(selection["rows"]) != N_CLASSES:
@@ -210,7 +222,7 @@ class ScoringOnlyFit(AdditiveFit):
         leaves = np.empty(0) if trees is None else trees.ensemble.values
         saved = SavedTerms(
             weights, own["terms.means"], own["terms.deviations"], float(own["terms.baseline"]),
-            own["terms.values"], own["terms.errors"], trees,
+            own["terms.values"], own["terms.errors"], trees, own["terms.mean_contributions"], own["terms.extremes"],
         )  # fmt: skip
         counts = BinCounts(own["bin_counts.first"], own["bin_counts.later"])
         negative, positive = selection["rows"]
@@ -219,7 +231,7 @@ class ScoringOnlyFit(AdditiveFit):
             _without_sums(basis, own["class_counts"], own["level_counts"], counts),
             removed=ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), terms=saved,
             weights=np.concatenate([own["weights"], effects, leaves]),
-            selection=ModelSelection(selection["model"], selection["aucs"], (negative, positive)),
+            selection=ModelSelection(selection["model"], selection["aucs"], (negative, positive)), edits=edits,
         )  # fmt: skip
         terms = Terms(fit, [""] * basis.n_inputs, [{}] * basis.n_inputs)
         if (len(terms.term_columns), terms.n_points) != (sizes["terms"], sizes["points"]):

@@ -196,6 +196,7 @@ class InteractionSearch:
     settings: AdditiveSettings
     policy: SearchPolicy = SEARCH_POLICY
     smoothing_policy: SmoothingPolicy = SMOOTHING_POLICY
+    beside_trees: bool = False  # whether trees may join the model
 
     def fit(self) -> tuple[Basis, PenalizedFit]:
         """Return the basis of main effects and pairs, and its fit to all rows of the sample.
@@ -218,8 +219,9 @@ class InteractionSearch:
         """Return the basis of main effects with the candidates that fit into the columns of the settings."""
         n_rare = self.sample.rarer
         is_large = n_rare >= self.policy.min_rare_rows
+        n_columns = min(self.settings.max_columns - self.main_basis.n_columns, n_rare)
         room = PairRoom(
-            int(min(self.settings.max_columns - self.main_basis.n_columns, n_rare)),
+            int(min(n_columns, self.policy.max_pair_columns_beside_trees) if self.beside_trees else n_columns),
             self.policy.max_pair_knots if is_large else self.policy.min_pair_knots,
         )
         return add_pairs(self.main_basis, self.effects, self.sample.numbers, self.sample.mass, candidates, room)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple, TypedDict
@@ -11,19 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.edits import NO_EDITS, Edits, LedgerEntry, SavedEdit
+from opauc.additive.fixed_terms import FixedTerms
 from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
 from opauc.additive.initial_sample import InitialRows, RowFingerprints, WarmUpBuffer, pool_rare_categories
 from opauc.additive.model import AdditiveLogistic, BasisRows, FinalWeights
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.row_shards import sum_shards
 from opauc.additive.scorer import MappedScorer
+from opauc.additive.segment_sums import add_segments, pack_sums, sum_sizes
 from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.additive.terms import SavedTerms
-from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
+from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.core.blas import one_blas_thread
 from opauc.core.fit import Fit
 from opauc.core.json_schema import json_as
 from opauc.core.model import RowReading, different_bases, plain
+from opauc.core.packed_sums import SegmentSums, hash_arrays
 from opauc.core.parameters import from_saved
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.schema.table import UNSEEN, TableSchema
@@ -36,6 +40,8 @@ SCHEMA = {
     "sampled": ArrayRule("uint64", "keys", rising=True, optional=True),
     "initial": ArrayRule("uint64", "initial_rows"),
 }
+# The arrays of edits begin with this name.
+EDITS = "edits."
 
 
 class AdditiveHeader(TypedDict):
@@ -43,6 +49,7 @@ class AdditiveHeader(TypedDict):
 
     removed_rows: int
     removed_initial_rows: int
+    edits: list[SavedEdit]
     settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
 
 
@@ -87,6 +94,10 @@ class ForgetReport(NamedTuple):
         """
         return ForgetReport(self.rows + other.rows, self.initial_rows + other.initial_rows)
 
+    def without(self, other: ForgetReport) -> ForgetReport:
+        """Return the counts without those of `other`."""
+        return ForgetReport(max(0, self.rows - other.rows), max(0, self.initial_rows - other.initial_rows))
+
 
 @dataclass(frozen=True, eq=False)
 class AdditiveFit(Fit):
@@ -123,6 +134,7 @@ class AdditiveFit(Fit):
     initial: InitialRows = field(default_factory=InitialRows.empty)
     removed: ForgetReport = field(default_factory=ForgetReport)
     policy: AdditivePolicy = ADDITIVE_POLICY
+    edits: Edits = NO_EDITS  # of a fixed basis
 
     @classmethod
     def start(
@@ -182,7 +194,24 @@ class AdditiveFit(Fit):
     def final(self) -> FinalWeights:
         """The weights of the columns."""
         with one_blas_thread():
-            return self.current.model.solve(self.policy)
+            return self.current.model.solve(self.policy) if self.fixed_terms is None else self.fixed_terms.final
+
+    @cached_property
+    def fixed_terms(self) -> FixedTerms | None:
+        """The terms that users have set or removed, and the weights given these; None where there are none."""
+        return FixedTerms(self.current, self.edits.in_force, self.policy) if self.edits.entries else None
+
+    def covariance(self) -> Floats:
+        """Return the covariance matrix of the column weights, with both triangles."""
+        fixed = self.fixed_terms
+        return self.current.model.covariance(self.final) if fixed is None else fixed.covariance()
+
+    def random_effect_variances(self) -> Floats:
+        """Return the variance of each random effect, given all other weights."""
+        fixed = self.fixed_terms
+        return (
+            self.current.model.random_effect_variances(self.final) if fixed is None else fixed.random_effect_variances()
+        )
 
     @cached_property
     def scorer(self) -> MappedScorer:
@@ -260,6 +289,10 @@ class AdditiveFit(Fit):
         rows = settings.init_size if isinstance(settings.init_size, int) else self.settings.init_size
         return replace(self, settings=replace(settings, init_size=rows))
 
+    def with_edit(self, entry: LedgerEntry) -> AdditiveFit:
+        """Return the fit with one more edit; its basis must be fixed."""
+        return replace(self, edits=self.edits.after(entry))
+
     def with_basis(self) -> AdditiveFit:
         """Return what is known with the basis fixed now, whatever waits."""
         if self.fixed is not None:
@@ -274,9 +307,11 @@ class AdditiveFit(Fit):
         pooled = pool_rare_categories(rows, self.categorical, start.current.basis.kept_numbers())
         return replace(start, sampled=RowFingerprints.of(pooled), initial=InitialRows.of(pooled, labels))
 
-    def of_first_rows(self, rows: Floats, labels: Labels, weight: Floats | None = None) -> AdditiveFit:
+    def of_first_rows(
+        self, rows: Floats, labels: Labels, weight: Floats | None = None, copied: bool = True
+    ) -> AdditiveFit:
         """Return the fit with all these rows in the warm-up buffer, however many rows the basis needs."""
-        return replace(self, waiting=self.waiting.with_rows(rows, labels, weight))
+        return replace(self, waiting=self.waiting.with_rows(rows, labels, weight, copied))
 
     def empty_copy(self) -> AdditiveFit:
         """Return the same basis with no row learned: shards that begin with it merge."""
@@ -318,14 +353,64 @@ class AdditiveFit(Fit):
     def merge(self, other: AdditiveFit, positions: NDArray[np.int64] | None = None) -> AdditiveFit:  # noqa: ARG002
         """Return the fit of the rows of both: they must have the same basis, or one of them none yet."""
         if other.fixed is None:
-            return self._with_waiting(other)
+            return self.merge(other.with_basis()) if other.has_basis_of(self) else self._with_waiting(other)
         if self.fixed is None:
+            if self.has_basis_of(other):
+                return self.with_basis().merge(other)
             return replace(other, settings=self.settings)._with_waiting(self)
         if not same_basis(self.fixed.basis, other.fixed.basis):
             raise different_bases()
+        self.edits.check_same(other.edits)
         fixed = BasisModel(self.fixed.basis, self.fixed.model.merge(other.fixed.model))
         initial = self.initial.merge(other.initial) if self.sampled is None else self.initial
         return replace(self, fixed=fixed, initial=initial, removed=self.removed.merge(other.removed))
+
+    def without(self, other: AdditiveFit, positions: NDArray[np.int64] | None = None) -> AdditiveFit:  # noqa: ARG002
+        """Return the fit of the rows that are not in `other`, which must have the same basis, or none yet."""
+        removed = self.removed.without(other.removed)
+        if other.fixed is None and other.has_basis_of(self):
+            other = other.with_basis()
+        if other.fixed is None:  # its rows are still there
+            rows = other.waiting
+            left = self.subtract(rows.all_rows(), rows.all_labels(), rows.all_weights()) if rows.n_rows else self
+            return replace(left, removed=removed)
+        now = self.with_basis() if self.has_basis_of(other) else self
+        if now.fixed is None or not same_basis(now.fixed.basis, other.fixed.basis):
+            raise different_bases()
+        now.fixed.model.check_part(other.fixed.model)
+        fixed = BasisModel(now.fixed.basis, now.fixed.model.without(other.fixed.model))
+        initial = now.initial.without(other.initial) if now.sampled is None else now.initial
+        return replace(now, fixed=fixed, initial=initial, removed=removed)
+
+    def basis_key(self) -> str:
+        """Return a hash of the basis, the expansion point, the candidate models and the blend."""
+        basis, model = self.current
+        return hash_arrays({**basis.to_arrays(), **add_prefix("model.", model.empty_copy().to_arrays())})
+
+    def segment_sums(self) -> SegmentSums:
+        """Return the sums of the rows, without the basis, which must be fixed."""
+        assert self.fixed is not None, "segments begin with a basis"
+        return SegmentSums(self.n_features, pack_sums(self.fixed.model))
+
+    def segment_sizes(self, n_features: int) -> Mapping[str, int]:
+        """Return the size of each array of the sums."""
+        self.align(np.empty((0, n_features)))
+        return sum_sizes(self.current.model)
+
+    def sum_segments(self, segments: Iterable[tuple[SegmentSums, float]]) -> AdditiveFit:
+        """Return the fit of the rows of segments with this basis."""
+        basis, model = self.current
+        return replace(self.empty_copy(), fixed=BasisModel(basis, add_segments(model, segments)))
+
+    def has_basis_of(self, other: AdditiveFit) -> bool:
+        """Tell whether the basis of `other` is the one that the rows of this warm-up buffer give."""
+        if self.fixed is not None or other.fixed is None or not self.counts.both:
+            return False
+        if not np.array_equal(
+            other.fixed.model.first_counts, self.counts
+        ):  # other rows: their basis need not be fitted
+            return False
+        return same_basis(self.current.basis, other.fixed.basis)
 
     def scoring_only(self) -> Fit:
         """Return the basis with its weights and the numbers of its terms."""
@@ -343,8 +428,10 @@ class AdditiveFit(Fit):
         if self.fixed is not None:
             arrays |= {f"basis.{name}": array for name, array in self.fixed.basis.to_arrays().items()}
             arrays |= {f"model.{name}": array for name, array in self.fixed.model.to_arrays().items()}
+        arrays |= add_prefix(EDITS, self.edits.to_arrays())
         header = {
             "settings": settings_to_json(self.settings),
+            "edits": self.edits.to_json(),
             "removed_rows": self.removed.rows,
             "removed_initial_rows": self.removed.initial_rows,
         }
@@ -373,9 +460,11 @@ class AdditiveFit(Fit):
             raise ValueError(f"expected a basis and rows of {n_inputs} inputs")
         sampled = RowFingerprints(own["sampled"]) if "sampled" in own else None
         initial = InitialRows(np.sort(own["initial"]))
+        edited = with_prefix(EDITS, arrays)
+        edits = Edits.from_parts(None if fixed is None else fixed.basis, checked["edits"], edited)
         return cls(
             settings, own["categorical"], int(own["seed"]), waiting, fixed, sampled, initial,
-            ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]),
+            ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), edits=edits,
         )  # fmt: skip
 
     def _fitted(self) -> BasisModel:

@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lapack
 from scipy.sparse import csr_array
-from scipy.special import expit
 
 from opauc.additive.kernels.gram import add_couple_products, add_cross_products, write_couples
 from opauc.additive.kernels.rows import densify_rows
@@ -19,6 +19,7 @@ from opauc.core.blas import add_gram, one_blas_thread
 from opauc.core.kernels.simd import LANES
 from opauc.core.kernels.sparse_rows import CsrRows
 from opauc.core.kernels.symmetric_matrix import add_lower, clear_upper, mirror_lower
+from opauc.core.logistic import linearize
 from opauc.core.mergeable import ROUNDING, FeatureSums, add_rounding, subtraction_error
 from opauc.core.row_blocks import csr_rows
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
@@ -150,8 +151,6 @@ def _add_dense_products(dense: DenseRows, lower: Floats) -> None:
 
 # Rows whose products are added at a time, so that they stay in the cache.
 ROWS_PER_BLOCK = 1024
-# Below this margin the secant equals a quarter to the last bit; dividing by the margin would be dividing by zero.
-MIN_MARGIN = 1e-6
 ARRAYS = ("expansion_point", "gram", "rhs", "class_counts")
 SUMS_SCHEMA = {
     "expansion_point": ArrayRule("float64", "columns"),
@@ -287,6 +286,32 @@ class LinearizedSums(FeatureSums):
         # What rounding leaves of a column stays: if it were set to zero, rows subtracted later would lack what it held.
         return type(self)(self.expansion_point, gram, rhs, counts, lost)
 
+    def can_have(self, other: Self) -> bool:
+        """Tell whether the rows of `other` can be among these: what they leave must be positive semi-definite.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from opauc.additive.sums import LinearizedSums
+        >>> rows, labels = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]), np.array([0, 1, 1], np.int8)
+        >>> empty = LinearizedSums.empty(2)
+        >>> seen, part, others = (empty.update(rows[k], labels[k]) for k in ([0, 1], [0], [2]))
+        >>> seen.can_have(part), seen.can_have(others)
+        (True, False)
+        """
+        had = np.diagonal(self.gram)
+        varying = np.flatnonzero(had > 0.0)
+        scale = 1.0 / np.sqrt(had[varying])
+        left = (self.gram - other.gram)[np.ix_(varying, varying)]
+        left *= scale
+        left *= scale[:, None]
+        lost = add_rounding(self.rounding, other.rounding)
+        # Errors of so much of the square root of two diagonal entries lower no eigenvalue by more than their sum.
+        error = 2.0 * subtraction_error(float(self.class_counts.sum())) + 1e-12
+        errors = np.full(varying.size, error) if lost is None else error + lost[varying] * scale**2
+        left.flat[:: varying.size + 1] += errors * varying.size
+        return varying.size == 0 or not lapack.dpotrf(left.T, lower=False, clean=False)[1]
+
     def widen(self, n_features: int) -> Self:
         """Return the sums of the same rows with more features, zero in all rows and at the expansion point."""
         padding = 0, n_features - self.n_features
@@ -347,32 +372,6 @@ def _from_triangle(
     if triangle is not None:
         gram[np.tril_indices(point.size)] = triangle
     return LinearizedSums(point, gram, rhs, counts, rounding)
-
-
-def linearize(scores: Floats, labels: Labels) -> tuple[Floats, Floats]:
-    """Return the curvature of each row's logistic loss at its score, and the residual, which is y - p.
-
-    The residual is the negative gradient. The curvature of a row on the right
-    side of zero is the second derivative. On the wrong side it is the slope of
-    the secant of the gradient from the score to zero, which is never small: with
-    the second derivative, which vanishes there while the gradient stays near one,
-    a single row could move the solution arbitrarily far. Both are 1/4 at zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from opauc.additive.sums import linearize
-    >>> curvature, residual = linearize(np.array([0.0, 9.0, -9.0]), np.ones(3, np.int8))
-    >>> curvature.round(4).tolist(), residual.round(4).tolist()
-    ([0.25, 0.0001, 0.0555], [0.5, 0.0001, 0.9999])
-    """
-    sign = 2.0 * labels - 1.0
-    margin = sign * scores
-    error_probability = expit(-margin)  # 1 - p of the row's own class
-    size = np.maximum(np.abs(margin), MIN_MARGIN)
-    second_derivative = error_probability * (1.0 - error_probability)
-    curvature = np.where(margin >= 0.0, second_derivative, np.tanh(0.5 * size) / (2.0 * size))
-    return curvature, sign * error_probability
 
 
 def linearize_rows(rows: csr_array, labels: Labels, weight: Floats | None, point: Floats) -> tuple[Floats, Floats]:

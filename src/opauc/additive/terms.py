@@ -106,8 +106,14 @@ class SavedTerms:
     baseline: float
     values: Floats  # of all terms along their grids
     errors: Floats
-    trees: TreeTerms | None = None
+    trees: TreeTerms | None
+    mean_contributions: Floats  # of all terms over the rows
+    limits: Floats  # (2, n_terms): the lowest and the highest contribution of each term
 
     def along(self, grids: Sequence[Floats]) -> tuple[Floats, Floats]:  # noqa: ARG002
         """Return the values of each term in the rows of its grid, and their standard errors, one after the other."""
         return self.values.copy(), self.errors.copy()
+
+    def extremes(self, grids: Sequence[Floats]) -> Floats:  # noqa: ARG002
+        """Return the lowest and the highest contribution of each term."""
+        return self.limits.copy()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.ensemble import TreeEnsemble, join_ensembles
@@ -15,6 +16,9 @@ from opauc.additive.kernels.trees import TreeSplits
 from opauc.additive.policy import TREE_POLICY, Growth, TreePolicy
 from opauc.errors import TreesUnavailableWarning
 from opauc.types import Floats, Labels
+
+# Rows by which the most frequent code of a column is found, and the share of other codes below which rows are sparse.
+MODE_ROWS, SPARSE_SHARE = 2048, 0.2
 
 
 class CodedRows(NamedTuple):
@@ -59,24 +63,54 @@ def grow_ensemble(
     lightgbm = load_lightgbm()
     if lightgbm is None:
         return None
-    n_leaves = growth.leaves_for(rows.labels.size)
+    n_leaves = growth.leaves_for(rows.labels.size, int(np.bincount(rows.labels, minlength=2).min()))
     parameters = {
-        "objective": "binary", "metric": "auc", "num_leaves": n_leaves, "learning_rate": growth.learning_rate,
-        "lambda_l2": growth.ridge, "feature_fraction": growth.input_share_of(rows.codes.shape[1]),
-        "min_data_in_leaf": growth.min_leaf_rows,
+        "objective": "binary", "metric": "auc", "num_leaves": n_leaves,
+        "learning_rate": growth.rate_for(rows.labels.size), "lambda_l2": growth.ridge,
+        "feature_fraction": growth.input_share_of(rows.codes.shape[1]), "min_data_in_leaf": growth.min_leaf_rows,
         "bagging_fraction": growth.row_share, "bagging_freq": int(growth.row_share < 1.0),
         "extra_trees": growth.random_splits,
         "max_bin": 255, "min_data_in_bin": 1, "use_missing": False, "feature_pre_filter": False,
         "deterministic": True, "force_row_wise": True, "num_threads": n_threads, "seed": seed % 2**31, "verbose": -1,
     }  # fmt: skip
-    data = lightgbm.Dataset(rows.codes, rows.labels, weight=rows.weight, params=parameters)
-    held_out = data.create_valid(validation.codes, validation.labels, weight=validation.weight)
-    booster = lightgbm.train(
-        parameters, data, num_boost_round=max(1, max_leaves // n_leaves), valid_sets=[held_out],
-        callbacks=[lightgbm.early_stopping(growth.patience, verbose=False, min_delta=growth.min_progress)],
-    )  # fmt: skip
-    text = booster.model_to_string(num_iteration=booster.best_iteration)
-    return read_trees(text, codes)
+    usual = most_frequent_codes(rows.codes)
+    data = lightgbm.Dataset(relative_codes(rows.codes, usual), rows.labels, weight=rows.weight, params=parameters)
+    held_out = data.create_valid(
+        relative_codes(validation.codes, usual), validation.labels, weight=validation.weight, params=parameters
+    )
+    booster = lightgbm.Booster(parameters, data).add_valid(held_out, "validation")
+    best_size = _boost(booster, max(1, max_leaves // n_leaves), growth)
+    text = booster.model_to_string(num_iteration=best_size)
+    return read_trees(text, codes, usual)
+
+
+def most_frequent_codes(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the code that most of some rows have, of each column."""
+    some = codes[:: max(1, len(codes) // MODE_ROWS)]
+    return np.array([np.bincount(column).argmax() for column in some.T], np.uint8)
+
+
+def relative_codes(codes: NDArray[np.uint8], usual: NDArray[np.uint8]) -> NDArray[np.float32] | csr_array:
+    """Return the codes less those that most rows have, as LightGBM takes them: what is zero costs it little."""
+    relative = np.subtract(codes, usual, dtype=np.float32)
+    some = relative[:: max(1, len(codes) // MODE_ROWS)]
+    return csr_array(relative) if np.count_nonzero(some) < SPARSE_SHARE * some.size else relative
+
+
+def _boost(booster: Any, max_trees: int, growth: Growth) -> int:
+    """Add trees until the AUC of the validation rows stops rising; return how many trees it is highest with."""
+    best_auc, best_size = -np.inf, 1
+    for size in range(1, max_trees + 1):
+        is_finished = booster.update()
+        if size % growth.trees_per_look == 0 or size == max_trees or is_finished:
+            auc = booster.eval_valid()[0][2]
+            if auc > best_auc + growth.min_progress:
+                best_auc, best_size = auc, size
+            elif size - best_size >= growth.patience:
+                break
+        if is_finished:
+            break
+    return best_size
 
 
 class CrossFit(NamedTuple):
@@ -162,10 +196,11 @@ def load_lightgbm() -> ModuleType | None:
     return lightgbm
 
 
-def read_trees(text: str, codes: ValueCodes) -> TreeEnsemble | None:
+def read_trees(text: str, codes: ValueCodes, usual: NDArray[np.uint8]) -> TreeEnsemble | None:
     """Return the trees of a LightGBM model in its text form; None if no tree has a split.
 
-    The value of trees without a split is added to the leaves of the first tree.
+    It was grown on codes less those that are `usual` in each column. The value of trees without a split is added to the
+    leaves of the first tree.
     """
     parts: list[tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int32], Floats]] = []
     constant, n_splits, n_leaves, roots = 0.0, 0, 0, []
@@ -178,10 +213,11 @@ def read_trees(text: str, codes: ValueCodes) -> TreeEnsemble | None:
         children = np.stack([np.array(lines[side].split(), np.int64) for side in ("left_child", "right_child")], axis=1)
         children = np.where(children >= 0, children + n_splits, children - n_leaves)
         # A row goes left if its code is at most the threshold, which lies between two codes.
-        cuts = np.floor(np.array(lines["threshold"].split(), np.float64))
+        columns = np.array(lines["split_feature"].split(), np.int32)
+        cuts = np.floor(np.array(lines["threshold"].split(), np.float64)) + usual[columns]
         parts.append(
             (
-                np.array(lines["split_feature"].split(), np.int32),
+                columns,
                 cuts.astype(np.uint8),
                 children.astype(np.int32),
                 values,

@@ -11,6 +11,7 @@ import numpy as np
 
 from opauc.additive.basis.column_names import CATEGORICAL_SUFFIX, TREES_SUFFIX
 from opauc.additive.drift import find_drift
+from opauc.additive.editing import TermEdit, list_edits
 from opauc.additive.explain import TermColumns, Terms, code_row_shares, row_shares
 from opauc.additive.leaks import find_leaks
 from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, PAIRS, SAMPLE, ModelSelection
@@ -18,8 +19,17 @@ from opauc.additive.state import AdditiveFit
 from opauc.core.mergeable import FeatureSpread
 from opauc.core.model import Model
 from opauc.linear.scorer import LinearScorer
-from opauc.report import CandidateRow, Contribution, ExplainedRow, PenaltyChoice, ShownTerm, TermsSection, WeightRow
-from opauc.report.page import MAX_WEIGHTS
+from opauc.report import (
+    CandidateRow,
+    Contribution,
+    EditRow,
+    ExplainedRow,
+    PenaltyChoice,
+    ShownTerm,
+    TermsSection,
+    WeightRow,
+)
+from opauc.report.page import MAX_WEIGHTS, edit_range
 from opauc.report.text import share
 from opauc.types import Array, Floats, Json, Labels
 
@@ -176,7 +186,7 @@ def penalty_choice(model: Model) -> PenaltyChoice | None:
     effects = weights if spread is None else weights * spread.deviations
     chosen_effects = effects[selection.chosen]
     drawn = [j for j in largest_indices(chosen_effects, MAX_PATHS) if chosen_effects[j]]
-    sign = -1.0 if selection.criterion == "pair_loss" else 1.0
+    sign = 1.0 if selection.criterion == "auc" else -1.0
     return PenaltyChoice(
         alphas=selection.alphas,
         criterion=selection.criterion,
@@ -244,7 +254,35 @@ def terms_section(terms: Terms, explained: Sequence[ExplainedRow] = ()) -> Terms
         drift=[(drift.name, drift.index) for drift in find_drift(terms.solution, terms.inputs)],
         drift_checked=bool(selection.aucs),
         leaks=[(leak.name, leak.auc) for leak in find_leaks(terms.solution, terms.inputs)],
+        edits=[edit_row(edit) for edit in list_edits(terms)],
     )
+
+
+def edit_row(edit: TermEdit) -> EditRow:
+    """Return an edit with the range of the values of the term before and after."""
+    before, after = ((float(one.min()), float(one.max())) if one.size else None for one in (edit.before, edit.after))
+    return EditRow(edit.term, edit.action, edit.who, edit.when, edit.why, before, after)
+
+
+def edits_as_text(edits: Sequence[EditRow]) -> dict[str, str]:
+    """Return a line for each edit: what, by whom, when, why, and the range of the values before and after."""
+    lines = {}
+    for number, edit in enumerate(edits, 1):
+        by, why = f" by {edit.who}" if edit.who else "", f": {edit.why}" if edit.why else ""
+        ends = f"   {edit_range(edit)}" if edit.after else ""
+        lines[f"{number}. {edit.term}"] = f"{edit.action}{by}, {edit.when}{why}{ends}"
+    return lines
+
+
+def edits_as_json(terms: Terms) -> list[Json]:
+    """Return the ledger of edits as JSON."""
+    return [
+        {
+            "term": edit.term, "action": edit.action, "who": edit.who, "when": edit.when, "why": edit.why,
+            "at": [list(axis) for axis in edit.at], "before": edit.before.tolist(), "after": edit.after.tolist(),
+        }
+        for edit in list_edits(terms)
+    ]  # fmt: skip
 
 
 def shown_terms(terms: Terms) -> list[ShownTerm]:
@@ -301,6 +339,7 @@ def terms_as_json(terms: Terms) -> Json:
         ],
         "selection": {"model": model, "aucs": aucs},
         "drift": {drift.name: drift.index for drift in find_drift(terms.solution, terms.inputs)},
+        "edits": edits_as_json(terms),
         "leaks": {leak.name: leak.auc for leak in find_leaks(terms.solution, terms.inputs)},
     }
 

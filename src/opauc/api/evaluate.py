@@ -15,7 +15,7 @@ from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
-from opauc.api.tables import groups_of_table, scores_of_table
+from opauc.api.tables import column_values, groups_of_table, scores_of_table
 from opauc.api.train import shard_progress
 from opauc.core.atomic_write import atomic_write
 from opauc.core.batch import Batch
@@ -43,6 +43,7 @@ from opauc.metrics import (
     ranking_metric,
 )
 from opauc.metrics.comparison import MAX_EXACT_ROWS, NO_METRICS, metrics_of_stream
+from opauc.metrics.groups import GroupedScores, GroupEvaluation
 from opauc.metrics.intervals import AucInterval
 from opauc.metrics.metric_names import ranking_metrics
 from opauc.report import Report, render_report
@@ -50,6 +51,25 @@ from opauc.types import Array, Settings
 
 NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
 NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
+
+
+class GroupColumns(NamedTuple):
+    """The columns of groups: `within` which the AUC is averaged, and `by` whose values rows are evaluated apart.
+
+    Examples
+    --------
+    >>> from opauc.api.evaluate import GroupColumns
+    >>> GroupColumns("user", "country").names, GroupColumns().names
+    (('user', 'country'), ())
+    """
+
+    within: str | None = None
+    by: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns to pass through, each once."""
+        return tuple(dict.fromkeys(name for name in self if name is not None))
 
 
 class Evaluation(NamedTuple):
@@ -77,6 +97,10 @@ class Evaluation(NamedTuple):
         The differences of those metrics to the other model.
     within : mapping of str to GroupAucInterval
         The mean AUC within groups, by how groups count.
+    groups : sequence of GroupEvaluation
+        The evaluation of each group of the column `by`.
+    by : str or None
+        That column.
 
     Examples
     --------
@@ -98,6 +122,8 @@ class Evaluation(NamedTuple):
     metrics: Mapping[str, MetricInterval] = NO_METRICS  # further metrics by name, such as "pauc@0.01"
     differences: Mapping[str, AucDifference] = NO_DIFFERENCES  # of those metrics, to the other model
     within: Mapping[str, GroupAucInterval] = NO_GROUPS  # mean AUC within groups, by how groups count
+    groups: Sequence[GroupEvaluation] = ()  # by the values or bands of the column `by`
+    by: str | None = None
 
     @property
     def auc(self) -> float:
@@ -122,6 +148,7 @@ def evaluate(
     against: Any = None,
     metrics: Sequence[str | RankingMetric] = (),
     within: str | None = None,
+    by: str | None = None,
 ) -> Evaluation:
     """Return how well a model ranks labeled rows.
 
@@ -148,6 +175,9 @@ def evaluate(
         `opauc.metrics.ranking_metric`: "pauc@0.01", "ap", "precision@100", "recall@0.01", "lift@0.1".
     within : str, optional
         A column of groups, such as users or queries, for the mean AUC within groups: see `Evaluation.within`.
+    by : str, optional
+        A column of the data, a feature or not, for each of whose values the rows are evaluated apart: see
+        `Evaluation.groups`. Many numbers are cut into five bands.
 
     Returns
     -------
@@ -165,18 +195,19 @@ def evaluate(
     """
     wanted = ranking_metrics(metrics)
     if not is_paths(data):
-        return _evaluate_table(model, data, label, against, wanted, within)
+        return _evaluate_table(model, data, label, against, wanted, GroupColumns(within, by))
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     source, paths = model_source(model, data), paths_of(data)
     policy, observer = bad_rows or BadRows(), CallbackObserver(on_progress)
-    scored = ScoredStream(source, paths, format, policy, purpose, group_columns(within), label=label)
+    columns = GroupColumns(within, by)
+    scored = ScoredStream(source, paths, format, policy, purpose, columns.names, label=label)
     if against is None:
-        evaluation = evaluate_stream(scored, observer, metrics=wanted)
+        evaluation = evaluate_stream(scored, observer, metrics=wanted, columns=columns)
     else:
         other = model_source(against, data)
         evaluation = evaluate_against(
             scored, ScoredStream(other, paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label), observer,
-            wanted,
+            wanted, columns,
         )  # fmt: skip
     if report is not None:
         name = Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
@@ -216,13 +247,17 @@ def evaluate_on(
 
 
 def evaluate_against(
-    scored: ScoredStream, other: ScoredStream, observer: Observer, metrics: Sequence[RankingMetric] = ()
+    scored: ScoredStream,
+    other: ScoredStream,
+    observer: Observer,
+    metrics: Sequence[RankingMetric] = (),
+    columns: GroupColumns = GroupColumns(),  # noqa: B008 immutable
 ) -> Evaluation:
     """Score the same rows by two models, and test whether their AUCs differ."""
     if STANDARD_INPUT in scored.stream.sources:
         raise ParameterError(Parameter("against"), ": standard input can be read only once")
     mine, theirs = ScoreBuffer(), ScoreBuffer()
-    evaluation = evaluate_stream(scored, observer, scores=mine, metrics=metrics)
+    evaluation = evaluate_stream(scored, observer, scores=mine, metrics=metrics, columns=columns)
     evaluate_stream(other, observer, scores=theirs)
     one, two = mine.all_rows, theirs.all_rows
     if one is None or two is None:
@@ -241,46 +276,52 @@ def evaluate_stream(
     scorer: Scorer | None = None,
     scores: ScoreBuffer | None = None,
     metrics: Sequence[RankingMetric] = (),
+    columns: GroupColumns = GroupColumns(),  # noqa: B008 immutable
 ) -> Evaluation:
     """Score all rows and rank them; `scorer` may do the work of the model's on a device, `scores` keeps the scores.
 
-    Passthrough columns are those of the groups within which the AUC is averaged too.
+    The stream passes through the columns of groups.
     """
+    groups = None if columns.by is None else GroupedScores(columns.by)
     labels, scorer, scores = scored.labels, scorer or scored.model.scorer, scores or ScoreBuffer()
     bins, examples, by_group = CalibrationBins.empty(), ExampleRows(), StreamingGroupAuc.empty()
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:
             for part in scored.score(scorer):
                 actual = labels.encode(part.batch)
-                bins = bins.update(actual, scorer.probabilities(part.scores))
+                probabilities = scorer.probabilities(part.scores)
+                bins = bins.update(actual, probabilities)
                 if isinstance(part.rows, np.ndarray):
                     examples = examples.after(part.rows, actual, part.scores, scores.n_rows)
                 scores.add(actual, part.scores)
-                if part.batch.passthrough is not None:
-                    by_group = by_group.update(actual, part.scores, _groups_of(part.batch))
+                if columns.within is not None:
+                    by_group = by_group.update(actual, part.scores, _groups_of(part.batch, columns.within))
+                if groups is not None:
+                    groups.add(_values_of(part.batch, groups.column), actual, part.scores, probabilities)
                 show(scores.n_rows, part.batch.bytes_read, scores.stream.estimate())
         scored.report_unknown(observer)
         check_both_classes(scored, *scores.stream.counts.tolist())
         return Evaluation(
             scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples,
-            metrics=scores.metrics(metrics), within=_aucs_within(by_group) if scored.passthrough else NO_GROUPS,
+            metrics=scores.metrics(metrics), within=NO_GROUPS if columns.within is None else _aucs_within(by_group),
+            groups=() if groups is None else groups.evaluate(), by=columns.by,
         )  # fmt: skip
 
 
-def group_columns(within: str | None) -> tuple[str, ...]:
-    """Return the columns to pass through for the AUC within groups."""
-    return () if within is None else (within,)
-
-
-def _groups_of(batch: Batch) -> Array:
+def _groups_of(batch: Batch, column: str) -> Array:
     """Return the groups of the rows of a batch; raise where one is missing."""
-    (groups,) = batch.passthrough_values()
+    groups = _values_of(batch, column)
     for row, group in enumerate(groups):
         if group == "" or is_missing(group):
-            assert batch.passthrough is not None, "it has the groups"
-            column = batch.passthrough.schema.names[0]
             raise MalformedRowError(batch.source, batch.line_of(row), "the group is missing", column=column)
     return np.fromiter(groups, object, len(groups))
+
+
+def _values_of(batch: Batch, column: str) -> list[object]:
+    """Return the values of a column that is passed through."""
+    assert batch.passthrough is not None, "the stream was asked to pass it through"
+    values: list[object] = batch.passthrough.column(column).to_pylist()
+    return values
 
 
 def _aucs_within(by_group: StreamingGroupAuc) -> dict[str, GroupAucInterval]:
@@ -292,16 +333,25 @@ def _aucs_within(by_group: StreamingGroupAuc) -> dict[str, GroupAucInterval]:
 
 
 def _evaluate_table(
-    model: Any, table: Any, label: str | int | None, against: Any, metrics: Sequence[RankingMetric], within: str | None
+    model: Any,
+    table: Any,
+    label: str | int | None,
+    against: Any,
+    metrics: Sequence[RankingMetric],
+    columns: GroupColumns,
 ) -> Evaluation:
     """Evaluate a model on a table in memory."""
     actual, scores, probabilities = scores_of_table(model, table, label)
     bins, buffer = CalibrationBins.empty().update(actual, probabilities), ScoreBuffer(actual.size)
     buffer.add(actual, scores)
     evaluation = Evaluation(buffer.ranking(), bins, actual.size, 0, 0.0, metrics=buffer.metrics(metrics))
-    if within is not None:
-        groups = groups_of_table(table, within)
+    if columns.within is not None:
+        groups = groups_of_table(table, columns.within)
         evaluation = evaluation._replace(within=_aucs_within(StreamingGroupAuc.of(actual, scores, groups, actual.size)))
+    if columns.by is not None:
+        grouped = GroupedScores(columns.by)
+        grouped.add(column_values(table, columns.by), actual, scores, probabilities)
+        evaluation = evaluation._replace(groups=grouped.evaluate(), by=columns.by)
     if against is None:
         return evaluation
     others = scores_of_table(against, table, label)[1]
@@ -348,6 +398,8 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation) -> Report
         additive=shown.terms,
         weights=shown.weights,
         weight_order=shown.weight_order,
+        groups=evaluation.groups,
+        group_column=evaluation.by or "",
         data={
             "Sources": ", ".join(scored.stream.sources),
             "Rows": evaluation.rows,

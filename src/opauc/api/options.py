@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from opauc.api import engines
+from opauc.api.cube.policy import CUBE_POLICY
 from opauc.core.fit import FitFactory
 from opauc.core.labels import ClassLabels
 from opauc.core.parameters import ALL_CORES
@@ -22,7 +23,8 @@ SOLVERS = (GAM, AUTO, "exact", "sgd", SELECTION)
 # Options of linear solvers only: one of them selects a linear model.
 LINEAR_OPTIONS = (
     "alpha", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting_factor", "horizon", "cv",
-    "criterion", "one_standard_error",
+    "criterion", "one_standard_error", "loss", "pairs",
+    "group_weight", "max_gap", "objective", "max_fpr",
 )  # fmt: skip
 LINEAR_READING = ("groups", "missing", "hash_bits", "n_features", "zero_based")
 ADDITIVE_OPTIONS = ("init_size", "trees", "effort")
@@ -62,12 +64,26 @@ class TrainOptions:
         With alpha="auto": what the folds are judged by.
     one_standard_error : bool
         With alpha="auto": whether to take the largest penalty within one standard error of the best.
+    objective : str
+        As in `OPAUC`.
+    max_fpr : float, optional
+        As in `OPAUC`.
+    pairs : str
+        As in `OPAUC`, with the column `groups`.
+    group_weight : str
+        As in `OPAUC`.
+    max_gap : float, optional
+        As in `OPAUC`.
+    loss : {"square", "logistic", "balanced_logistic"}
+        As in `OPAUC`; the penalty of a logistic loss is always chosen inside the pass.
     init_size : "auto" or int
         Rows of the initial sample of "gam".
     trees : bool
         Whether a tree ensemble may join "gam".
     effort : {"normal", "high"}
         How slowly the trees of "gam" grow.
+    max_columns : int
+        Columns of the basis of "gam"; with `by` the default is 300.
     random_state : int
         Seed of the initial sample, or of the random signs of a sketch.
     n_jobs : int, optional
@@ -86,10 +102,18 @@ class TrainOptions:
         Rows between two checkpoints. By default as many as keep their cost at 2 % of the time.
     resume : bool
         Whether to resume from the checkpoint, if there is one.
+    max_seconds : float, optional
+        Time budget: no batch of rows is begun after so many seconds, without those of compiling. The model is that of
+        the rows so far, and the checkpoint stays, from which `resume` goes on.
     engine : {"dask", "spark", "cuda"}, optional
         Where the work is done; by default on this machine.
     scheduler : str, optional
         Address of a Dask scheduler or a Spark master.
+    by : str or sequence of str, optional
+        Columns of keys, such as days and regions: the output is a folder, a cube with the sums of each segment.
+    sample_rows : int
+        With `by`: rows of each segment that are kept in its file to evaluate models of other segments, half of each
+        class; 0 keeps none.
 
     Examples
     --------
@@ -112,9 +136,16 @@ class TrainOptions:
     cv: int = 5
     criterion: str = "pair_loss"
     one_standard_error: bool = False
+    loss: str = "square"
+    objective: str = "auc"
+    max_fpr: float = 0.01
+    pairs: str = "all"
+    group_weight: str = "equal"
+    max_gap: int = 10_000
     init_size: str | int = AUTO
     trees: bool = True
     effort: str = "normal"
+    max_columns: int = 1500
     random_state: int = 0
     n_jobs: int | None = None
     positive: str | None = None
@@ -123,19 +154,29 @@ class TrainOptions:
     checkpoint: str | os.PathLike[str] | None = None
     checkpoint_every: int | None = None
     resume: bool = False
+    max_seconds: float | None = None
     engine: str | None = None
     scheduler: str | None = None
+    by: str | Sequence[str] | None = None
+    sample_rows: int = CUBE_POLICY.sample_rows
 
     def __post_init__(self) -> None:
         if self.solver is not None and self.solver not in SOLVERS:
             raise ParameterError(Parameter("solver"), f": {unknown_name('solver', self.solver, SOLVERS)}")
         if self.n_jobs == 0:
             raise ParameterError(Parameter("n_jobs"), " must be a number other than 0; -1 uses all cores")
+        if self.max_seconds is not None and not self.max_seconds > 0.0:
+            raise ParameterError(Parameter("max_seconds"), f": expected seconds above 0, got {self.max_seconds:g}")
 
     @property
     def additive_jobs(self) -> int:
         """The `n_jobs` of additive models, of which it changes no bit: by default all cores."""
         return ALL_CORES if self.n_jobs is None else self.n_jobs
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of keys, if a cube is trained."""
+        return (self.by,) if isinstance(self.by, str) else tuple(self.by or ())
 
     @property
     def in_shards(self) -> bool:
@@ -184,9 +225,11 @@ class TrainOptions:
         """Return the fit factory of the options; raise for options that have no effect with the others."""
         if additive:
             parameters = {name: getattr(self, name) for name in (*ADDITIVE_OPTIONS, "random_state")}
+            if self.max_columns != TrainOptions.max_columns:
+                parameters["max_columns"] = self.max_columns
             gam: FitFactory = FACTORIES["OnePassGAM"](parameters)
             return gam
-        for name in ADDITIVE_OPTIONS:
+        for name in (*ADDITIVE_OPTIONS, "max_columns"):
             if name in given:
                 raise ParameterError(Parameter(name), " is for additive models; this is a linear one")
         solver = self.solver or AUTO
@@ -195,19 +238,42 @@ class TrainOptions:
                 Parameter("standardize"), " is for full covariance; a sketch and progressive selection train in the "
                 "units of the data",
             )  # fmt: skip
+        within = self.pairs != "all"
+        if within and "groups" not in given:
+            raise ParameterError(
+                Parameter("pairs", self.pairs), " needs the column of groups: ", Parameter("groups", ...)
+            )
+        for name in ("group_weight", "max_gap"):
+            if name in self.given() and not within:
+                raise ParameterError(Parameter(name), " is for ", Parameter("pairs", "within_groups"))
         if self.alpha == AUTO:
+            if within:
+                raise ParameterError(Parameter("pairs", self.pairs), " takes a number as ", Parameter("alpha"))
             return self._choosing(solver, given)
+        for name, default in (("loss", "square"), ("objective", "auc")):
+            value = getattr(self, name)
+            if value != default and "alpha" in given:
+                raise ParameterError(Parameter("alpha"), " is chosen inside the pass with ", Parameter(name, value))
         self._check_cv_options("a penalty to be chosen; add ", Parameter("alpha", AUTO))
-        if "groups" in given:
+        if "groups" in given and not within:
             raise ParameterError(Parameter("groups"), " is for a penalty to be chosen; add ", Parameter("alpha", AUTO))
         of_linear: Json = {
             "alpha": self.alpha, "solver": solver, "rank": self.rank, "eta0": self.eta0,
             "learning_rate": self.learning_rate, "average": self.average, "standardize": self.standardize,
             "forgetting_factor": self.forgetting_factor, "n_jobs": self.n_jobs,
             **({"horizon": self.horizon} if self.forgetting_factor == AUTO else {}),
+            **self._objective(given),
+            **({name: getattr(self, name) for name in ("pairs", "group_weight", "max_gap")} if within else {}),
             "random_state": self.random_state,
         }  # fmt: skip
         return self._on_device("OPAUC", of_linear)
+
+    def _objective(self, given: Collection[str]) -> Json:
+        """Return the loss and the objective where they are not the defaults."""
+        if self.objective == "auc" and "max_fpr" in given:
+            raise ParameterError(Parameter("max_fpr"), " is for ", Parameter("objective", "pauc"))
+        found: Json = {} if self.loss == "square" else {"loss": self.loss}
+        return found if self.objective == "auc" else {**found, "objective": self.objective, "max_fpr": self.max_fpr}
 
     def _choosing(self, solver: str, given: Collection[str]) -> FitFactory:
         """Return the factory that chooses the penalty inside the pass, and the step size of sgd too."""
@@ -221,6 +287,7 @@ class TrainOptions:
         solver = "sgd" if solver == "sgd" else "exact"
         parameters: Json = {"solver": solver, "alphas": None, "rank": None if self.rank == AUTO else self.rank}
         parameters["n_jobs"] = self.n_jobs
+        parameters |= self._objective(given)
         if solver == "exact":
             if self.rank not in (AUTO, None):
                 raise ParameterError(

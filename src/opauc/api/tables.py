@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from opauc.api.scored_stream import check_model
 from opauc.core.group_keys import is_missing
 from opauc.core.labels import ClassLabels
 from opauc.data.bad_rows import DROP_UNLABELED, missing_labels
-from opauc.data.columns import TableColumns
+from opauc.data.columns import TableColumns, listed
 from opauc.data.frames import PandasTable, to_table
 from opauc.data.schema.table import table_of
-from opauc.errors import InputError, Parameter, ParameterError, unknown_name
+from opauc.errors import InputError, Parameter, ParameterError, nearest_first, unknown_name
 from opauc.types import Array, Floats, Labels
 
 
@@ -97,6 +97,27 @@ def groups_of_table(table: Any, column: str) -> Array:
     if any(missing):
         raise InputError(f"column {column}: the group is missing in {sum(missing):,} of {groups.size:,} rows")
     return groups
+
+
+def column_values(table: Any, name: str) -> list[object]:
+    """Return the values of a column of a table.
+
+    >>> import pandas as pd
+    >>> from opauc.api.tables import column_values
+    >>> column_values(pd.DataFrame({"sex": ["f", None]}), "sex")
+    ['f', None]
+    """
+    from opauc.data.formats.memory import table_names
+
+    table = to_table(table)
+    names = table_names(table) or ()
+    if name not in names:
+        raise InputError(f"the table: no column {name}; there are {listed(nearest_first(name, names))}")
+    if isinstance(table, PandasTable):
+        values: list[object] = np.asarray(cast(Any, table)[name], object).tolist()
+        return values
+    column: list[object] = table_of(table).column(name).to_pylist()
+    return column
 
 
 def select_features(estimator: Any, table: Any) -> Any:

@@ -51,7 +51,9 @@ from opauc.types import Json, Settings
 from opauc.version import __version__
 
 # Parameters that the model of a basis settles, and their defaults.
-BASIS_PARAMETERS: Json = {"init_size": "auto", "trees": True, "effort": "normal", "random_state": "auto"}
+BASIS_PARAMETERS: Json = {
+    "init_size": "auto", "trees": True, "effort": "normal", "max_columns": 1500, "random_state": "auto",
+}  # fmt: skip
 # Options of reading that a basis fixes: with `basis_from` they may be repeated, not changed.
 BASIS_READING = ("label", "features", "drop", "categorical", "numeric", "delimiter", "header", "decimal")
 
@@ -75,6 +77,7 @@ class Training:
     seconds: float = 0.0
     checkpoint_seconds: float = 0.0
     begun: bool = True
+    out_of_time: bool = False  # whether the time budget ended before the rows
 
 
 def train(
@@ -106,8 +109,9 @@ def train(
 
     Returns
     -------
-    model : OnePassGAM, OPAUC or OPAUCCV
-        The fitted estimator: `OnePassGAM` for tables unless the options ask for a linear solver.
+    model : OnePassGAM, OPAUC, OPAUCCV or Cube
+        The fitted estimator: `OnePassGAM` for tables unless the options ask for a linear solver. With `by`, a `Cube`
+        in the folder `output`.
 
     Examples
     --------
@@ -122,6 +126,15 @@ def train(
     """
     reading, training = split_options({**options, **({} if label is None else {"label": label})})
     given = set(options)
+    if training.by is not None:
+        from opauc.api.cube.cube import Cube  # which trains by this module
+        from opauc.api.cube.table import train_cube_table
+        from opauc.api.cube.training import train_cube
+
+        target, observer = None if output is None else Path(output), CallbackObserver(on_progress)
+        train_on = train_cube if is_paths(data) else train_cube_table
+        policy, rows = bad_rows or BadRows(), paths_of(data) if is_paths(data) else data
+        return Cube(train_on(rows, reading, training, target, given, training.keys, policy, observer).folder)
     if not is_paths(data):
         return _train_table(data, reading, training, given, output, CallbackObserver(on_progress))
     result = run_training(
@@ -145,7 +158,16 @@ def _train_table(
     observer: Observer,
 ) -> Any:
     """Train on a table in memory: an additive model by its `fit`, a linear one batch by batch as from a file."""
-    for name in ("engine", "scheduler", "checkpoint", "checkpoint_every", "resume", "basis_from", "format"):
+    for name in (
+        "engine",
+        "scheduler",
+        "checkpoint",
+        "checkpoint_every",
+        "resume",
+        "max_seconds",
+        "basis_from",
+        "format",
+    ):
         if name in given:
             raise ParameterError(Parameter(name), " is for files; this is a table in memory")
     if options.is_additive_table(given):
@@ -205,13 +227,15 @@ def run_training(
     labels = options.labels()
     additive = options.is_additive(paths, reading, given)
     check_engine(options.engine, options.scheduler, additive)
-    opening, factory, labels = _begin(reading, options, labels, additive, given)
-    safe = options.resume or options.checkpoint is not None or options.checkpoint_every is not None
+    opening, factory, labels = begin_training(reading, options, labels, additive, given)
+    safe = options.resume or any(
+        option is not None for option in (options.checkpoint, options.checkpoint_every, options.max_seconds)
+    )
     if options.in_shards and (options.engine is not None or not safe):
         if safe:
             raise ParameterError(
-                Parameter("engine", options.engine), ": checkpoints are for rows in order; a cluster repeats lost work "
-                "by itself",
+                Parameter("engine", options.engine), ": checkpoints and time budgets are for rows in order; a cluster "
+                "repeats lost work by itself",
             )  # fmt: skip
         # Without a cluster, rows are processed in order below where shards do not merge.
         with (
@@ -230,7 +254,9 @@ def run_training(
         checkpoints = Checkpoints(Path(checkpoint), options.checkpoint_every, plan, ProgressiveValidation)
     with use_threads(options.additive_jobs), stopwatch(observer.compiling) as seconds:
         trainer, start = _resume_or_start(paths, opening, factory, labels, options, checkpoints, observer)
-        return train_in_order(trainer, start, paths, bad_rows, target, checkpoints, observer, seconds)
+        return train_in_order(
+            trainer, start, paths, bad_rows, target, checkpoints, observer, seconds, max_seconds=options.max_seconds
+        )
 
 
 def train_in_order(
@@ -244,25 +270,34 @@ def train_in_order(
     seconds: Callable[[], float],
     before: Settings = MappingProxyType({}),
     threshold: Threshold | None = None,
+    max_seconds: float | None = None,
 ) -> Training:
     """Train on the rows of files in order and write the model with a threshold.
 
-    `before` is the provenance of its earlier rows.
+    `before` is the provenance of its earlier rows. After `max_seconds` the model is that of the rows so far, and the
+    checkpoint stays.
     """
     stream = start.reading.training_stream(paths, trainer.position, bad_rows)
-    if _run(trainer, stream, start, checkpoints, observer):
+    out_of_time = False
+
+    def is_late() -> bool:
+        nonlocal out_of_time
+        out_of_time = max_seconds is not None and seconds() >= max_seconds
+        return out_of_time
+
+    if _run(trainer, stream, start, checkpoints, observer, is_late):
         return Training(None, trainer.rows, begun=trainer.begun)
-    if not trainer.position.records and not trainer.pending.rows:
+    if not trainer.position.records and not trainer.pending.rows and not out_of_time:
         raise InputError(f"{', '.join(stream.sources)}: there are no rows to train on")
     model = replace(trainer.finish(start.reading, provenance_of(trainer, before)), threshold=threshold)
     if target is not None:
         save_model(model, target)
-    if checkpoints is not None:
+    if checkpoints is not None and not out_of_time:
         checkpoints.remove()
     return Training(
         model, trainer.rows, trainer.position.bad_rows, trainer.position.first_bad, trainer.monitor.interval(),
         None, start.column_profiles or tuple(stream.column_profiles), dict(stream.unreadable_values), seconds(),
-        0.0 if checkpoints is None else checkpoints.seconds,
+        0.0 if checkpoints is None else checkpoints.seconds, out_of_time=out_of_time,
     )  # fmt: skip
 
 
@@ -284,7 +319,7 @@ def _check_replaced(target: Path, paths: Sequence[str], options: TrainOptions) -
             )  # fmt: skip
 
 
-def _begin(
+def begin_training(
     reading: ReadOptions,
     options: TrainOptions,
     labels: ClassLabels,
@@ -334,14 +369,23 @@ def _resume_or_start(
     return Trainer(opening.factory, opening.labels, monitor=ProgressiveValidation()), opening
 
 
-def _run(trainer: Trainer, stream: Any, opening: Opening, checkpoints: Checkpoints | None, observer: Observer) -> bool:
-    """Train on all batches; return True if a signal asked to stop, with a checkpoint written."""
+def _run(
+    trainer: Trainer,
+    stream: Any,
+    opening: Opening,
+    checkpoints: Checkpoints | None,
+    observer: Observer,
+    is_late: Callable[[], bool],
+) -> bool:
+    """Train on all batches, or until it is late; return True if a signal asked to stop. Both write a checkpoint."""
     profiles = list(opening.column_profiles)
     if profiles:
         report_columns(profiles, observer)
     with stopping() as stop, observer.progress("training", stream.total_bytes) as show:
-        counts, many = stream.category_counts, set[str]()  # the counts grow with the rows
-        for batch in stop.until_asked(stream.batches()):
+        counts, many, late = stream.category_counts, set[str](), False  # the counts grow with the rows
+        for n_before, batch in enumerate(stop.until_asked(stream.batches())):
+            if late := n_before > 0 and is_late():
+                break
             many |= report_many_categories(counts, many, observer)
             if not profiles and (profiles := list(stream.column_profiles)):
                 report_columns(profiles, observer)
@@ -349,7 +393,7 @@ def _run(trainer: Trainer, stream: Any, opening: Opening, checkpoints: Checkpoin
             show(trainer.rows, batch.bytes_read, trainer.monitor.running_auc())
             if checkpoints is not None and trainer.begun and not stop.asked and checkpoints.due(trainer.rows):
                 checkpoints.write(trainer)
-        if stop.asked and trainer.begun and checkpoints is not None:
+        if (stop.asked or late) and trainer.begun and checkpoints is not None:
             checkpoints.write(trainer)
     return bool(stop.asked)
 

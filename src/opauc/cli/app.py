@@ -35,6 +35,7 @@ VERBS = {
     "update": "Train a model further on new rows, which are read as those before.",
     "merge": "Merge models trained on different rows into the model of all of them.",
     "export": "Write a small file of an additive model that scores and explains rows, and cannot be trained further.",
+    "edit": "Write a page on which the terms of an additive model are edited, or apply its patch.",
     "forget": "Remove rows from a model without training it again.",
     "warmup": "Compile the kernels once per machine, so that later runs start at once.",
 }

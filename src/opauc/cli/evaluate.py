@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from opauc.api.engines import check_engine
-from opauc.api.evaluate import evaluate_against, evaluate_on, evaluate_stream, group_columns, write_report
+from opauc.api.evaluate import GroupColumns, evaluate_against, evaluate_on, evaluate_stream, write_report
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.errors import Parameter, ParameterError
 from opauc.metrics import GroupAucInterval, MetricInterval
+from opauc.metrics.groups import GroupEvaluation
+from opauc.types import Json
 
 # The exit code where the AUC is lower than asked for.
 TOO_LOW = 3
@@ -43,6 +46,10 @@ def command(
         str | None,
         typer.Option(metavar="COLUMN", help="Column of groups, such as users: the mean AUC within groups too."),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Evaluate the rows of each value of this column too, or of bands of it."),
+    ] = None,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
     format_: shared.Format = None,
@@ -57,21 +64,22 @@ def command(
         check_writable(report)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
-    metrics = shared.metrics(metric)
-    scored = ScoredStream(model, data, format_, bad_rows, purpose, group_columns(within), label=label)
+    metrics, columns = shared.metrics(metric), GroupColumns(within, by)
+    scored = ScoredStream(model, data, format_, bad_rows, purpose, columns.names, label=label)
     reporter = Reporter(json, quiet)
     if against is not None:
         if engine is not None:
             raise ParameterError(Parameter("against"), " compares on this machine; leave ", Parameter("engine"), " out")
         other = ScoredStream(against, data, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
-        evaluation = evaluate_against(scored, other, reporter, metrics)
+        evaluation = evaluate_against(scored, other, reporter, metrics, columns)
     elif engine is None and scheduler is None:
-        evaluation = evaluate_stream(scored, reporter, metrics=metrics)
+        evaluation = evaluate_stream(scored, reporter, metrics=metrics, columns=columns)
     else:
         check_engine(engine, scheduler, additive=False)
         assert engine is not None, "check_engine raises for a scheduler alone"
-        if within is not None:
-            raise ParameterError(Parameter("within"), " reads on this machine; leave ", Parameter("engine"), " out")
+        for name in columns._fields:
+            if getattr(columns, name) is not None:
+                raise ParameterError(Parameter(name), " reads on this machine; leave ", Parameter("engine"), " out")
         evaluation = evaluate_on(engine, scheduler, scored, data, format_, reporter, metrics)
     reporter.unlabeled(bad_rows.unlabeled)
     if report is not None:
@@ -93,6 +101,7 @@ def command(
             differences={name: value._asdict() for name, value in evaluation.differences.items()},
             within=None if within is None else
             {"column": within} | {weight: value._asdict() for weight, value in evaluation.within.items()},
+            **({} if by is None else {"by": by, "groups": [group_as_json(group) for group in evaluation.groups]}),
         )  # fmt: skip
         return TOO_LOW if too_low else 0
     facts = {
@@ -125,7 +134,46 @@ def command(
         verdict = "the interval lies below" if too_low else "met" if ranking.confidence.auc >= at_least else "possible"
         facts[f"AUC of at least {at_least:g}"] = verdict
     show_table(f"{model} on {', '.join(data)}", facts)
+    if by is not None:
+        show_table(f"by {by}", {group.name: group_as_text(group) for group in evaluation.groups})
     return TOO_LOW if too_low else 0
+
+
+def group_as_text(group: GroupEvaluation) -> str:
+    """Return the AUC of a group, its calibration, and its rates at the last threshold."""
+    area = group.confidence
+    auc = "one class only" if area is None else f"AUC {area.auc:.4f} ({area.low:.4f} to {area.high:.4f})"
+    text = f"{auc}, predicted {group.predicted:.3f}, observed {group.observed:.3f}, {number_of(group.n_rows, 'row')}"
+    if not group.points:
+        return text
+    point = group.points[-1]
+    return (
+        f"{text}; at {point.threshold:.4g} recall {point.true_positive_rate:.3f}, "
+        f"false positive rate {point.false_positive_rate:.3f}"
+    )
+
+
+def group_as_json(group: GroupEvaluation) -> Json:
+    """Return all of a group; what is not known is null."""
+    area = group.confidence
+
+    def known(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    return {
+        "name": group.name,
+        "rows": group.n_rows,
+        "positives": group.n_positives,
+        "auc": None if area is None else area.auc,
+        "low": None if area is None else area.low,
+        "high": None if area is None else area.high,
+        "predicted": group.predicted,
+        "observed": group.observed,
+        "observed_limits": list(group.observed_limits),
+        "calibration_error": group.calibration.expected_error(),
+        "brier": group.calibration.brier_score(),
+        "points": [{name: known(value) for name, value in point._asdict().items()} for point in group.points],
+    }
 
 
 def interval_text(metric: MetricInterval | GroupAucInterval) -> str:

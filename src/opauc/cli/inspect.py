@@ -13,6 +13,7 @@ import typer
 from opauc.api.describe import (
     FitDescription,
     describe_fit,
+    edits_as_text,
     penalty_as_json,
     penalty_as_text,
     terms_as_json,
@@ -99,6 +100,8 @@ def _show_terms(part: TermsSection) -> None:
     leaks = ", ".join(f"{name} (AUC {auc:.4f})" for name, auc in part.leaks)
     alone = {"may be known only after the outcome": leaks} if leaks else {}
     show_table("model selection", {"selected": part.selection, **aucs, **drift, **alone})
+    if part.edits:
+        show_table("edits, the oldest first; such terms stay as they are", edits_as_text(part.edits))
 
 
 def shown(value: object, depth: int = MAX_DEPTH) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,10 +17,14 @@ from opauc.cli.console import Reporter, json_line, number_of, shown_text
 from opauc.core.atomic_write import atomic_write
 from opauc.core.labels import shown_label
 from opauc.core.model import Model
-from opauc.types import Floats
+from opauc.types import Floats, Json
+
+if TYPE_CHECKING:  # scores without reasons need no terms
+    from opauc.api.reasons import RowReasons
 
 # Endings of files of JSON lines.
 JSON_LINES = (".jsonl", ".ndjson")
+REASONS = "Reasons"
 
 
 def command(
@@ -43,6 +47,33 @@ def command(
     response: Annotated[
         str, typer.Option(help="What to write: score, probability (of the positive class) or label.")
     ] = "score",
+    reasons: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="K",
+            help="Write the names of the K terms that lower the score of a row most, as "
+            "columns reason_1 and so on; for additive models. Text is then CSV with a header.",
+            rich_help_panel=REASONS,
+        ),
+    ] = None,
+    reference: Annotated[
+        str,
+        typer.Option(
+            help="What a row is compared with: mean (of the training rows) or best (the highest value of each term).",
+            rich_help_panel=REASONS,
+        ),
+    ] = "mean",
+    direction: Annotated[
+        str, typer.Option(help="Whether reasons lower the score, or raise it: lower or raise.", rich_help_panel=REASONS)
+    ] = "lower",
+    reasons_by: Annotated[
+        str,
+        typer.Option(
+            help="What a reason is: term, or feature (a column, with its part of pairs and trees).",
+            rich_help_panel=REASONS,
+        ),
+    ] = "term",
     format_: shared.Format = None,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
@@ -50,17 +81,21 @@ def command(
 ) -> int:
     """Score rows with a model; labels in the data are ignored and need not be there."""
     check_response(response)
-    passthrough = shared.names(keep)
+    passthrough, found = shared.names(keep), None
     scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.PREDICT, passthrough)
+    if reasons is not None:
+        from opauc.api.reasons import ReasonOptions, RowReasons
+
+        found = RowReasons.of(scored.model, ReasonOptions(reasons, reference, direction, reasons_by))
     if output is None:
-        write(scored, response, json, sys.stdout, passthrough)
+        write(scored, response, json, sys.stdout, passthrough, found)
     else:
         with atomic_write(output) as temporary:
             if output.suffix == ".parquet":
-                write_parquet(scored, response, temporary)
+                write_parquet(scored, response, temporary, found)
             else:
                 with temporary.open("w", encoding="utf-8", newline="") as out:
-                    write(scored, response, json or output.suffix in JSON_LINES, out, passthrough)
+                    write(scored, response, json or output.suffix in JSON_LINES, out, passthrough, found)
     scored.report_unknown(Reporter(json))
     skipped = scored.stream.bad_rows
     if skipped.total:
@@ -70,33 +105,48 @@ def command(
     return 0
 
 
-def write(scored: ScoredStream, response: str, as_json: bool, out: IO[str], passthrough: Sequence[str]) -> None:
-    """Write one line per row: JSON, the value alone, or CSV with a header where columns are passed through."""
+def write(
+    scored: ScoredStream,
+    response: str,
+    as_json: bool,
+    out: IO[str],
+    passthrough: Sequence[str],
+    reasons: RowReasons | None = None,
+) -> None:
+    """Write one line per row: JSON, the value alone, or CSV with a header where there are more columns."""
     classes = scored.model.classes.tolist()
     names = [shown_label(label) for label in classes]
-    # Labels are escaped on a terminal only.
-    names = [shown_text(name) for name in names] if out.isatty() else names
-    table = csv.writer(out, lineterminator="\n")
-    if passthrough and not as_json:
-        table.writerow([*passthrough, response])
+    # Labels and names are escaped on a terminal only.
+    shown = shown_text if out.isatty() else str
+    names, table = [shown(name) for name in names], csv.writer(out, lineterminator="\n")
+    more = [] if reasons is None else reasons.options.columns
+    if (passthrough or more) and not as_json:
+        table.writerow([*passthrough, response, *more])
     for part in scored.score():
+        found = [] if reasons is None else reasons.column_values(part.rows)
         if as_json:
-            out.writelines(json_lines(part, scored.model))
+            out.writelines(json_lines(part, scored.model, dict(zip(more, found, strict=True))))
             continue
         values = _values(response, scored.model, names, part.scores)
-        if passthrough:
-            table.writerows(zip(*part.batch.passthrough_values(), values, strict=True))
+        if passthrough or more:
+            texts = [[None if name is None else shown(name) for name in column] for column in found]
+            table.writerows(zip(*part.batch.passthrough_values(), values, *texts, strict=True))
         else:
             out.write("".join(f"{value}\n" for value in values))
 
 
-def write_parquet(scored: ScoredStream, response: str, path: Path) -> None:
-    """Write the passthrough columns and the response as Parquet, one row group per batch."""
+def write_parquet(scored: ScoredStream, response: str, path: Path, reasons: RowReasons | None = None) -> None:
+    """Write the passthrough columns, the response and the reasons as Parquet, one row group per batch."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     scorer, classes = scored.model.scorer, scored.model.classes
-    schema, writer = pa.schema([(response, pa.array(classes if response == "label" else [0.0]).type)]), None
+    more = [] if reasons is None else reasons.options.columns
+    types = [
+        (response, pa.array(classes if response == "label" else [0.0]).type),
+        *((name, pa.string()) for name in more),
+    ]
+    schema, writer = pa.schema(types), None
     try:
         for part in scored.score():
             values = classes[scored.model.predicted_positive(part.scores).astype(int)]
@@ -104,7 +154,9 @@ def write_parquet(scored: ScoredStream, response: str, path: Path) -> None:
                 values = part.scores if response == "score" else scorer.probabilities(part.scores)
             kept = part.batch.passthrough
             columns = {} if kept is None else dict(zip(kept.schema.names, kept.columns, strict=True))
-            table = pa.table({**columns, response: values})
+            found = [] if reasons is None else reasons.column_values(part.rows)
+            texts = {name: pa.array(column, pa.string()) for name, column in zip(more, found, strict=True)}
+            table = pa.table({**columns, response: values, **texts})
             schema = table.schema if writer is None else schema
             writer = writer or pq.ParquetWriter(path, schema)
             writer.write_table(table.cast(schema))
@@ -114,15 +166,15 @@ def write_parquet(scored: ScoredStream, response: str, path: Path) -> None:
             writer.close()
 
 
-def json_lines(part: ScoredBatch, model: Model) -> Iterator[str]:
+def json_lines(part: ScoredBatch, model: Model, reasons: Mapping[str, list[str | None]]) -> Iterator[str]:
     """Yield all that is known of each row, one JSON line per row."""
     probabilities, columns = model.scorer.probabilities(part.scores).tolist(), part.batch.passthrough_values()
     labels = model.classes[model.predicted_positive(part.scores).astype(int)].tolist()
     names = [] if part.batch.passthrough is None else part.batch.passthrough.schema.names
     for i, (score, chance, label) in enumerate(zip(part.scores.tolist(), probabilities, labels, strict=True)):
-        facts = (
-            {"kept": {name: _plain(column[i]) for name, column in zip(names, columns, strict=True)}} if names else {}
-        )
+        facts: Json = {name: column[i] for name, column in reasons.items()}
+        if names:
+            facts["kept"] = {name: _plain(column[i]) for name, column in zip(names, columns, strict=True)}
         yield json_line("row", row=part.batch.first_row + i, score=score, probability=chance, label=label, **facts)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from opauc.api.evaluate import evaluate_stream, write_report
+from typing import Annotated
+
+import typer
+
+from opauc.api.evaluate import GroupColumns, evaluate_stream, write_report
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
@@ -13,6 +17,10 @@ def command(
     model: shared.Model,
     data: shared.Data,
     output: shared.Output,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Show the rows of each value of this column too, or of bands of it."),
+    ] = None,
     format_: shared.Format = None,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
@@ -21,9 +29,11 @@ def command(
 ) -> int:
     """Write a report, one HTML page, on how well a model ranks labeled rows."""
     check_writable(output)
-    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.REPORT)
+    bad_rows = shared.bad_rows(on_bad_row, max_bad_rows)
+    columns = GroupColumns(by=by)
+    scored = ScoredStream(model, data, format_, bad_rows, Purpose.REPORT, columns.names)
     reporter = Reporter(json, quiet)
-    evaluation = evaluate_stream(scored, reporter)
+    evaluation = evaluate_stream(scored, reporter, columns=columns)
     write_report(output, model.name, scored, evaluation)
     auc = evaluation.ranking.confidence.auc
     reporter.say("reported", f"{output}: AUC {auc:.4f} on {evaluation.rows:,} rows", report=str(output), auc=auc)

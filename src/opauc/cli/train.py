@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from opauc.api.cube.training import train_cube
 from opauc.api.options import TrainOptions
 from opauc.api.output_file import named_after
 from opauc.api.scored_stream import report_unreadable
@@ -14,9 +15,10 @@ from opauc.api.train import run_training
 from opauc.cli import options as shared
 from opauc.cli.console import INTERRUPTED, Reporter
 from opauc.cli.options import LINEAR
-from opauc.cli.train_report import report_training, show_columns
+from opauc.cli.train_report import report_cube, report_training, show_columns
+from opauc.errors import Parameter, ParameterError
 
-TRAINING = "Training"
+TRAINING, CUBES = "Training", "Cubes"
 
 
 def command(
@@ -112,6 +114,48 @@ def command(
             rich_help_panel=LINEAR,
         ),
     ] = False,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rank rows within the groups of this column, a query or a user, say: only pairs of rows of one group "
+            "count. It is not a feature.",
+            rich_help_panel=LINEAR,
+        ),
+    ] = None,
+    group_weight: Annotated[
+        str,
+        typer.Option(help="With --within: weight of a group, equal, pairs or rows.", rich_help_panel=LINEAR),
+    ] = "equal",
+    max_gap: Annotated[
+        int,
+        typer.Option(
+            help="With --within: rows of other groups after which a group is complete; 0 for rows sorted by group.",
+            rich_help_panel=LINEAR,
+            min=0,
+        ),
+    ] = 10_000,
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="What a linear model is chosen by: auc, or pauc, the partial AUC up to --max-fpr.",
+            rich_help_panel=LINEAR,
+        ),
+    ] = "auc",
+    max_fpr: Annotated[
+        float,
+        typer.Option(
+            help="With --objective pauc: largest false-positive rate, above 0, at most 1.", rich_help_panel=LINEAR
+        ),
+    ] = 0.01,
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="Loss of linear models: square (of pairs), logistic or balanced_logistic, whose penalty is chosen in "
+            "the same pass.",
+            rich_help_panel=LINEAR,
+        ),
+    ] = "square",
     init_size: Annotated[
         int | None,
         typer.Option(
@@ -128,6 +172,34 @@ def command(
     effort: Annotated[
         str, typer.Option(help="How slowly the trees grow: normal or high.", rich_help_panel=TRAINING)
     ] = "normal",
+    max_columns: Annotated[
+        int,
+        typer.Option(
+            metavar="COLUMNS",
+            min=8,
+            rich_help_panel=TRAINING,
+            help="Columns of the basis of an additive model; with --by the default is 300.",
+        ),
+    ] = 1500,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMNS",
+            rich_help_panel=CUBES,
+            help="Write a cube to the folder -o: the sums of each segment of the rows by these columns, separated by "
+            "commas, such as day,country. They are no features unless --features, --categorical or --numeric names "
+            "them.",
+        ),
+    ] = None,
+    sample_rows: Annotated[
+        int,
+        typer.Option(
+            metavar="ROWS",
+            min=0,
+            rich_help_panel=CUBES,
+            help="Rows of each segment that its file keeps to evaluate models of other segments.",
+        ),
+    ] = 200,
     seed: Annotated[
         int,
         typer.Option(
@@ -158,6 +230,15 @@ def command(
     ] = None,
     checkpoint_every: shared.CheckpointEvery = None,
     resume: shared.Resume = False,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Time budget: no more rows are read after so many seconds. The model is that of the rows so far; "
+            "--resume goes on from there.",
+            rich_help_panel=shared.CHECKPOINTS,
+        ),
+    ] = None,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
     format_: shared.Format = None,
@@ -182,26 +263,43 @@ def command(
     additive model is trained. Sparse rows get a linear model, and so does a table
     where --solver or an option of the linear solvers is given.
     """
-    target = output or named_after(data)
+    keys = shared.names(by)
+    target = output if keys else output or named_after(data)
     reporter, given = Reporter(json, quiet), shared.given_options(context)
+    if within is not None and groups is not None:
+        raise ParameterError(
+            Parameter("within"), " and ", Parameter("groups"), " name two columns of groups; leave out one"
+        )
     reading = shared.reading_options(
         format=format_, label=label, features=features, categorical=categorical, numeric=numeric, drop=drop,
-        groups=groups, missing=missing, hash_bits=hash_bits, n_features=n_features, zero_based=zero_based,
-        delimiter=delimiter, header=header, decimal=decimal, drop_unlabeled=drop_unlabeled,
+        groups=groups if within is None else within, missing=missing, hash_bits=hash_bits, n_features=n_features,
+        zero_based=zero_based, delimiter=delimiter, header=header, decimal=decimal, drop_unlabeled=drop_unlabeled,
     )  # fmt: skip
     options = TrainOptions(
         solver=solver, alpha=shared.number_or_auto("alpha", alpha), rank=shared.rank(rank), eta0=eta0,
         learning_rate=learning_rate, average=average, standardize=standardize,
         forgetting_factor=shared.number_or_auto("forgetting_factor", forgetting_factor), horizon=horizon, cv=cv,
-        criterion=criterion, one_standard_error=one_standard_error,
+        criterion=criterion, one_standard_error=one_standard_error, loss=loss,
+        objective=objective, max_fpr=max_fpr,
+        pairs="all" if within is None else "within_groups", group_weight=group_weight, max_gap=max_gap,
         init_size="auto" if init_size is None else init_size, trees=trees, effort=effort, random_state=seed,
         n_jobs=n_jobs, positive=positive,
         classes=shared.class_names(classes), basis_from=basis_from, checkpoint=checkpoint,
-        checkpoint_every=checkpoint_every, resume=resume, engine=engine, scheduler=scheduler,
+        checkpoint_every=checkpoint_every, resume=resume, max_seconds=max_seconds, engine=engine,
+        scheduler=scheduler,
+        max_columns=max_columns, by=keys or None, sample_rows=sample_rows,
     )  # fmt: skip
-    renamed = {"seed": "random_state", "format_": "format"}
+    renamed = {"seed": "random_state", "format_": "format", "within": "groups"}
     asked = {renamed.get(name, name) for name in given} - ({"n_jobs"} if n_jobs == 1 else set())
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
+    if by is not None:
+        trained = train_cube(data, reading, options, target, asked, keys, bad_rows, reporter)
+        if explain_columns:
+            show_columns(trained.column_profiles, reporter)
+        reporter.unlabeled(bad_rows.unlabeled)
+        report_cube(trained, reporter)
+        return 0
+    assert target is not None, "named after the data"
     result = run_training(data, reading, options, target, asked, bad_rows, reporter)
     if result.model is None:
         saved = checkpoint or Path(f"{target}.checkpoint")
@@ -216,4 +314,9 @@ def command(
     report_unreadable(result.unreadable, reporter)
     reporter.unlabeled(bad_rows.unlabeled)
     report_training(result, target, reporter)
+    if result.out_of_time:
+        reporter.warn(
+            f"the time budget of {max_seconds:g} s ended after row {result.rows:,}: the model is that of the rows so "
+            "far; continue with --resume"
+        )
     return 0

@@ -8,7 +8,9 @@ from pathlib import Path
 from opauc.additive.drift import find_drift
 from opauc.additive.leaks import find_leaks
 from opauc.additive.state import AdditiveFit
+from opauc.api.cube.training import CubeTraining
 from opauc.api.describe import input_names
+from opauc.api.scored_stream import report_unreadable
 from opauc.api.train import Training
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.core.labels import shown_label
@@ -16,6 +18,7 @@ from opauc.core.model import Model
 from opauc.data.schema.infer import ColumnProfile
 from opauc.linear.exact_cv import Selection
 from opauc.linear.fit import LinearFit
+from opauc.linear.moments.within_groups import WithinGroupMoments
 from opauc.types import Json
 
 
@@ -43,6 +46,21 @@ def report_training(result: Training, output: Path, reporter: Reporter) -> None:
         checkpoint_seconds=round(result.checkpoint_seconds, 3), rows=result.rows, shards=result.shards,
         skipped=result.bad_rows, progressive_auc=result.auc and result.auc.auc,
         progressive_auc_limits=result.auc and result.auc[1:3],
+    )  # fmt: skip
+
+
+def report_cube(result: CubeTraining, reporter: Reporter) -> None:
+    """Report the trained cube, after warnings."""
+    report_unreadable(result.unreadable or {}, reporter)
+    reporter.skipped(result.bad_rows, result.first_bad)
+    size = sum(path.stat().st_size for path in result.folder.rglob("*") if path.is_file())
+    reporter.say(
+        "trained",
+        f"{result.folder}: {result.rows:,} rows, a cube of {number_of(result.n_segments, 'segment')}, "
+        f"{size / 2**20:,.1f} MiB, {result.seconds:.1f} s; opauc merge {result.folder}/... -o MODEL gives the model of "
+        "a slice",
+        cube=str(result.folder), rows=result.rows, segments=result.n_segments, bytes=size,
+        seconds=round(result.seconds, 3), skipped=result.bad_rows,
     )  # fmt: skip
 
 
@@ -92,12 +110,20 @@ def _describe_linear(model: Model, reporter: Reporter) -> tuple[str, Json]:
     report_penalty(fit.selection, reporter)
     settings = "".join(f", {name} {value:.3g}" for name, value in chosen.items()) if fit.selection is None else ""
     text = f"{model.n_features:,} features, {solver}{f' of rank {rank}' if rank else ''}{settings}"
-    return text, {"solver": solver, "rank": rank, "chosen": chosen}
+    if not isinstance(fit.state, WithinGroupMoments):
+        return text, {"solver": solver, "rank": rank, "chosen": chosen}
+    groups = fit.state.group_counts
+    text += f", {groups.ranked:,} groups of both classes ({groups.one_class:,} of one class have no pairs)"
+    return text, {"solver": solver, "rank": rank, "chosen": chosen, "groups": groups._asdict()}
 
 
 DESCRIBERS: dict[str, Callable[[Model, Reporter], tuple[str, Json]]] = {
     "additive": _describe_additive, "linear": _describe_linear
 }  # fmt: skip
+
+
+# Of criteria of a penalty: what they are called, and the sign of what is reported.
+CRITERIA = {"pair_loss": ("pair loss", -1.0), "log_loss": ("log loss", -1.0), "auc": ("AUC", 1.0)}
 
 
 def report_penalty(selection: Selection | None, reporter: Reporter) -> None:
@@ -111,7 +137,8 @@ def report_penalty(selection: Selection | None, reporter: Reporter) -> None:
         )
         return
     score = selection.means()[selection.chosen]
-    name, score = ("pair loss", -score) if selection.criterion == "pair_loss" else ("AUC", score)
+    name, sign = CRITERIA[selection.criterion]
+    score *= sign
     reporter.say(
         "chosen",
         f"chose alpha {selection.alpha:.3g} of {selection.alphas.size} between {selection.alphas.min():.2g} and "

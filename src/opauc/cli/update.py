@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from opauc.api.cube.training import update_cube
 from opauc.api.scored_stream import report_unreadable
 from opauc.api.update import run_update
 from opauc.cli import options as shared
 from opauc.cli.console import INTERRUPTED, Reporter
-from opauc.cli.train_report import report_training
+from opauc.cli.train_report import report_cube, report_training
+from opauc.errors import Parameter, ParameterError
 
 
 def command(
@@ -33,10 +35,19 @@ def command(
     """Train a model further on new rows, which are read as those before.
 
     The model file is replaced when all rows have been processed. The basis of an
-    additive model stays: it was fitted to rows of the first training.
+    additive model stays: it was fitted to rows of the first training. Where MODEL
+    is a cube, the rows are added to its segments.
     """
     target, reporter = output or model, Reporter(json, quiet)
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
+    if model.is_dir():
+        for name, given in (("output", output), ("checkpoint_every", checkpoint_every), ("resume", resume or None)):
+            if given is not None:
+                raise ParameterError(f"{model}: is a cube, which is changed in place; leave ", Parameter(name), " out")
+        added = update_cube(model, data, format_, bad_rows, reporter)
+        reporter.unlabeled(bad_rows.unlabeled)
+        report_cube(added, reporter)
+        return 0
     result = run_update(model, data, target, bad_rows, reporter, format_, checkpoint_every, resume)
     if result.model is None:
         reporter.say(

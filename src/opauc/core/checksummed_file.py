@@ -69,7 +69,7 @@ def write_checksummed(path: str | os.PathLike[str], kind: str, header: Settings,
     text = json.dumps(
         {"format": ENTRY, "version": VERSION, "kind": kind, "header": header}, sort_keys=True, allow_nan=False
     )
-    sealed = json.dumps({"sha256": _seal(text, solid), "content": text})
+    sealed = json.dumps({"sha256": checksum(text, solid), "content": text})
     with atomic_write(path) as temporary:
         try:
             save_file(solid, temporary, metadata={ENTRY: sealed})
@@ -90,7 +90,7 @@ def read_checksummed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
             content = _parse(text, room)
             _check_version(path, content)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        intact = _seal(text, arrays) == seal
+        intact = checksum(text, arrays) == seal
     except UnreadableFileError:
         raise
     except OSError as error:
@@ -104,6 +104,46 @@ def read_checksummed(path: str | os.PathLike[str]) -> tuple[str, Json, Arrays]:
     except ValueError as error:
         raise UnreadableFileError(f"{path}: cannot be used: {one_line(error)}") from error
     return described["kind"], described["header"], arrays
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """Return what a file says it holds, an empty string where it is none of this library.
+
+    Examples
+    --------
+    >>> from opauc.core.checksummed_file import kind_of
+    >>> kind_of("nothing.opauc")
+    ''
+    """
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            content, _ = _content(path, (file.metadata() or {}).get(ENTRY))
+            room = SPARE_BYTES + MAX_EXPANSION * os.path.getsize(path)
+            return json_as(Described, _parse(content, room), "content")["kind"]
+    except Exception:  # whatever the library makes of another file
+        return ""
+
+
+def checksum_of(path: str | os.PathLike[str]) -> str:
+    """Return the checksum that a file says it has, an empty string where it is none of this library.
+
+    Examples
+    --------
+    >>> from opauc.core.checksummed_file import checksum_of
+    >>> checksum_of("nothing.opauc")
+    ''
+    """
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            entry = (file.metadata() or {}).get(ENTRY)
+            return "" if entry is None else json_as(Sealed, _parse(entry, _room_of_two_strings(entry)), "")["sha256"]
+    except Exception:  # whatever the library makes of another file
+        return ""
+
+
+def _room_of_two_strings(entry: str) -> int:
+    """Return the memory that two strings of JSON may take, of which the text consists."""
+    return TEXT_COPIES * sys.getsizeof(entry) + 2**10
 
 
 def one_line(error: BaseException) -> str:
@@ -126,8 +166,7 @@ def _content(path: str | os.PathLike[str], entry: str | None) -> tuple[str, str]
     """Return the text that describes the arrays, and the checksum; raise for a file that is not ours."""
     if entry is None:
         raise UnreadableFileError(f"{path}: a safetensors file, but not one of opauc")
-    two_strings = TEXT_COPIES * sys.getsizeof(entry) + 2**10
-    sealed = json_as(Sealed, _parse(entry, two_strings), "checksum")
+    sealed = json_as(Sealed, _parse(entry, _room_of_two_strings(entry)), "checksum")
     return sealed["content"], sealed["sha256"]
 
 
@@ -164,8 +203,8 @@ def _check_version(path: str | os.PathLike[str], content: Json) -> None:
         )
 
 
-def _seal(text: str, arrays: NamedArrays) -> str:
-    """Return a checksum over the text and over names, types, shapes and content of the arrays."""
+def checksum(text: str, arrays: NamedArrays) -> str:
+    """Return a checksum over text and over names, types, shapes and content of arrays."""
     hasher = hashlib.sha256(text.encode())
     for name in sorted(arrays):
         array = arrays[name]

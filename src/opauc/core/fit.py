@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from opauc.core.labels import ClassLabels
 from opauc.core.mergeable import FeatureSpread
+from opauc.core.packed_sums import SegmentSums
 from opauc.core.scorer import Scorer
 from opauc.core.transaction import Rollback
 from opauc.errors import UnsupportedOperationError
@@ -108,6 +109,32 @@ class Fit(ABC):
         fit come first; without it the features are the same.
         """
 
+    def without(self, other: Self, positions: NDArray[np.int64] | None = None) -> Self:  # noqa: ARG002
+        """Return the fit of the rows that are not in `other`: the inverse of `merge`, with `positions` as there.
+
+        Rows that were never added are refused as far as the sums show it.
+        """
+        raise UnsupportedOperationError(f"fits of the family {self.family!r} do not subtract")
+
+    def basis_key(self) -> str:
+        """Return a hash of what is fixed before the rows: the sums of fits that have the same one add."""
+        raise no_segments()
+
+    def segment_sums(self) -> SegmentSums:
+        """Return what the rows have added to the fit, without what is fixed before them."""
+        raise no_segments()
+
+    def segment_sizes(self, n_features: int) -> Mapping[str, int]:  # noqa: ARG002
+        """Return the size of each array that `segment_sums` gives for so many features."""
+        raise no_segments()
+
+    def sum_segments(self, segments: Iterable[tuple[SegmentSums, float]]) -> Self:  # noqa: ARG002
+        """Return the fit of the rows of segments alone, each with a factor on the weight of its rows.
+
+        Raises ValueError where the arrays cannot be sums of rows.
+        """
+        raise no_segments()
+
     def rollback(self, rows: Rows) -> Rollback:  # noqa: ARG002
         """Return the rollback of the arrays that `update(rows, ...)` writes into."""
         return Rollback()
@@ -157,6 +184,11 @@ class Fit(ABC):
         names = None if reading is None else reading.feature_names()
         if names is not None and len(names) != self.n_features:
             raise ValueError(f"expected columns that become {self.n_features} features, got {len(names)}")
+
+
+def no_segments() -> UnsupportedOperationError:
+    """Return the error of segments of a model that is not made of sums."""
+    return UnsupportedOperationError("segments are sums: they need OnePassGAM, or OPAUC or OPAUCCV with solver='exact'")
 
 
 def only_scores() -> UnsupportedOperationError:

@@ -84,14 +84,18 @@ class RowReading(Protocol):
         """Return the stream of files, read as in training."""
 
     def training_stream(
-        self, paths: Sequence[str | os.PathLike[str]], position: ResumePosition, bad_rows: Any = None
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        position: ResumePosition,
+        bad_rows: Any = None,
+        passthrough: Sequence[str] = (),
     ) -> Any:
         """Return the stream of files to train on, from a position on; the encoder may add categories."""
 
-    def training_encoder(self) -> Any:
+    def training_encoder(self, passthrough: Sequence[str] = ()) -> Any:
         """Return the encoder of rows to train on."""
 
-    def frozen_encoder(self) -> Any:
+    def frozen_encoder(self, passthrough: Sequence[str] = ()) -> Any:
         """Return the encoder of labeled rows that adds no categories."""
 
     def at(self, position: ResumePosition, labels: ClassLabels) -> RowReading:
@@ -163,6 +167,24 @@ class Model:
             reading=reading,
         )
 
+    def without(self, other: Model) -> Model:
+        """Return the model of the rows that are not in `other`, with the features and the provenance of this one.
+
+        The inverse of `merge`: rows that were never added are refused as far as the sums show it.
+        """
+        if not (self.fit.can_train and other.fit.can_train):
+            raise only_scores()
+        check_same_classes(self.classes, other.classes)
+        if self.fit.family != other.fit.family:
+            raise different_kinds(self.estimator, other.estimator)
+        if self.reading is None or other.reading is None:
+            check_same_names(self.feature_names, other.feature_names)
+            return replace(self, fit=self.fit.without(other.fit))
+        positions = self.reading.merge(other.reading, other.fit.n_features).positions
+        if positions is not None and self.fit.n_features < int(positions.max(initial=-1)) + 1:
+            raise never_added("they have features that no row of this model has")
+        return replace(self, fit=self.fit.without(other.fit, positions))
+
     def scoring_only(self) -> Model:
         """Return the model without what only training needs: it scores and explains rows in the same way."""
         fit, reading = self.fit, self.reading
@@ -174,6 +196,11 @@ class Model:
 def different_kinds(one: str, other: str) -> IncompatibleMomentsError:
     """Return the error of merging estimators of these names."""
     return IncompatibleMomentsError(f"cannot merge {one} and {other}: they are models of different kinds")
+
+
+def never_added(why: str) -> IncompatibleMomentsError:
+    """Return the error of subtracting rows that are not in a model."""
+    return IncompatibleMomentsError(f"cannot subtract rows that were never added: {why}")
 
 
 def different_bases() -> IncompatibleMomentsError:

@@ -124,6 +124,8 @@ class MergeableSolver(Solver[Sums]):
     """A solver whose state is a statistic: rows in any order, states that merge, rows that can be subtracted."""
 
     has_statistics: ClassVar[bool] = True
+    # Why shards do not merge, where they do not.
+    shards_refusal: ClassVar[str] = "rows processed in shards cannot fade: forgetting_factor must be 1.0"
     # The effect of a row depends on its number in the stream: shards must know the number of their first row.
     numbers_rows: ClassVar[bool] = False
 
@@ -159,6 +161,10 @@ class MergeableSolver(Solver[Sums]):
     ) -> Sums:
         """Return the state without these rows, which were processed under these numbers, from 0."""
         return state.subtract(state.empty_copy().update(rows, labels, weight))
+
+    def empty_copy(self, state: Sums) -> Sums:
+        """Return the state of no rows that merges with this one."""
+        return state.empty_copy()
 
     def merge(self, state: Sums, other: Sums) -> Sums:
         """Return the state of the rows of both."""

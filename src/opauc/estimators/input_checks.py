@@ -66,6 +66,14 @@ class CheckedBatch(NamedTuple):
         """Return the batch with the checked groups of its rows, if there are any."""
         return self if groups is None else self._replace(groups=group_keys(groups, self.labels.size))
 
+    def sorted_by_group(self) -> CheckedBatch:
+        """Return the batch with the rows of each group next to each other, in their order; as it is without groups."""
+        if self.groups is None:
+            return self
+        together = np.argsort(self.groups, kind="stable")
+        weight = None if self.sample_weight is None else self.sample_weight[together]
+        return CheckedBatch(self.rows[together], self.labels[together], self.classes, weight, self.groups[together])
+
 
 def check_labels(rows: Rows, y: ArrayLike, sample_weight: ArrayLike | None, classes: Array | None) -> CheckedBatch:
     """Return checked rows with their labels, 0 and 1, and weights."""

@@ -17,10 +17,12 @@ from opauc.core.parameters import NON_NEGATIVE, check_param
 from opauc.core.solver import AnySolver
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data.encode.table_features import OneHotReading
+from opauc.estimators.algebra import SumsAlgebra
 from opauc.estimators.input_checks import CheckedBatch, check_classes
 from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.linear.fit import LinearFit
 from opauc.linear.input import check_batch, check_known_batch, check_rows, set_reading
+from opauc.linear.partial_auc import ObjectiveSelection, PartialAuc
 from opauc.linear.resolve import LinearFactory, solver_factory
 from opauc.linear.scorer import LinearScorer
 from opauc.types import Array, Floats
@@ -143,12 +145,17 @@ class StreamClassifier(LinearClassifier):
         raise AttributeError(f"{type(self).__name__} has no moments_: {name} keeps no class statistics")
 
     def _fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None,
+        groups_together: bool = False,
     ) -> Self:
-        """Do as `fit`, with the groups of the rows where the learner keeps those together."""
+        """Do as `fit`, with the groups of the rows where the learner has a use for them."""
         with changing(self) as transaction:
             batch = check_batch(self, X, y, sample_weight, None, first=True).with_groups(groups)
-            self._train(batch, None, transaction)
+            self._train(batch.sorted_by_group() if groups_together else batch, None, transaction)
             if not self._fitted.counts.both:
                 raise ValueError(
                     f"{type(self).__name__} needs rows of two classes, got one class: "
@@ -188,7 +195,7 @@ class StreamClassifier(LinearClassifier):
         self._set_resolved()
 
 
-class SumsClassifier(StreamClassifier):
+class SumsClassifier(StreamClassifier, SumsAlgebra):
     """A classifier whose solver may keep nothing but sums; where it keeps more, these methods say so."""
 
     def merge(self, other: SumsClassifier) -> Self:
@@ -221,6 +228,38 @@ class SumsClassifier(StreamClassifier):
             self._fitted = cast(LinearFit, merged.fit)
             if merged.reading is not None:
                 set_reading(self, cast(OneHotReading, merged.reading), merged.fit.n_features)
+        return self
+
+    def subtract(self, other: SumsClassifier) -> Self:
+        """Remove the training rows of another model, as if this model had never been trained on them.
+
+        The inverse of `merge`: a day is removed by its model, not by its rows. Rows that were never added are
+        refused where the sums show it: more rows of a class than there are, or features that would vary by less than
+        nothing.
+
+        Parameters
+        ----------
+        other : object
+            A fitted estimator of the same kind, with solver "exact", the same classes and the same features.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> one = OPAUC().partial_fit([[0.0], [2.0]], [0, 1])
+        >>> other = OPAUC().partial_fit([[1.0], [5.0]], [0, 1])
+        >>> one.merge(other).subtract(other).moments_.counts
+        ClassCounts(negative=1.0, positive=1.0)
+        """
+        with changing(self, other):
+            check_is_fitted(self)
+            check_is_fitted(other)
+            mine = replace(self._to_model(), fit=self._factory().under(self._fitted, self._fitted.n_features))
+            self._fitted = cast(LinearFit, mine.without(other._to_model()).fit)
         return self
 
     def forget(
@@ -264,6 +303,43 @@ class SumsClassifier(StreamClassifier):
         array([2.])
         """
         return self._forget(X, y, sample_weight, row_numbers)
+
+    def empty_copy(self) -> Self:
+        """Model that has no rows and merges with this one, whatever its first rows fixed.
+
+        With loss="logistic" models can be merged only where they have the same
+        expansion point: train the others from empty copies of the first.
+
+        Returns
+        -------
+        copy : object
+            A new estimator with the same parameters, classes and features.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> X, y = [[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1]
+        >>> one = OPAUC(loss="logistic").fit(X, y)
+        >>> other = one.empty_copy().partial_fit([[3.0], [-1.0]], [1, 0])
+        >>> one.merge(other).moments_.counts
+        ClassCounts(negative=3.0, positive=3.0)
+        """
+        with reading(self):
+            check_is_fitted(self)
+            model = self._to_model()
+            copy = type(self)(**self.get_params(deep=False))
+            copy._adopt(replace(model, fit=cast(LinearFit, model.fit).empty_copy()))
+        return copy
+
+    @property
+    def objective_selection_(self) -> ObjectiveSelection:
+        """The candidates for a partial AUC, what each reached on rows held out, and the one taken."""
+        with reading(self):
+            check_is_fitted(self)
+            solver = self._fitted.solver
+            if isinstance(solver, PartialAuc):
+                return solver.objective_selection(self._fitted.state)
+        raise AttributeError("objective_selection_ needs objective='pauc'")
 
     def path(self, alphas: Sequence[float]) -> Floats:
         """Return weights for many values of alpha, at the price of little more than one.

@@ -8,21 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh, eigh_tridiagonal, lapack
+from scipy.linalg import eigh, lapack
 
 from opauc.core.mergeable import Statistic
 from opauc.core.parameters import NON_NEGATIVE, SHARE, SWITCH, Threads, parameter
 from opauc.core.solver import MergeableSolver
 from opauc.linear.moments.classes import ClassMoments
+from opauc.linear.ridge import Tridiagonal, may_reduce, unit_diagonal
 from opauc.types import Floats, Labels, Rows
 
 # A feature whose deviation is below this share of its size counts as constant: the rest is rounding of its mean.
 ROUNDING = 8.0 * np.finfo(float).eps
 # Smallest scale of a feature: the inverse square of a smaller one would overflow.
 SMALLEST_SCALE = 1e-150
-# Largest condition number for solving in tridiagonal form: the relative error, a tenth of this times machine epsilon,
-# is then below 1e-9.
-MAX_CONDITION = 4e6
 
 
 @dataclass(frozen=True)
@@ -158,10 +156,10 @@ class Exact(MergeableSolver[ClassMoments]):
         if not state.counts.both or not len(alphas):
             return out
         matrix, difference, scale = self._sums(state)
-        tridiagonal = _Tridiagonal(matrix, difference) if _may_reduce(matrix, max(alphas)) else None
+        tridiagonal = Tridiagonal(matrix, difference) if may_reduce(matrix, max(alphas)) else None
         for row, alpha in zip(out, alphas, strict=True):
             if tridiagonal is not None and tridiagonal.is_accurate(alpha):
-                row[:] = tridiagonal.minimizer(alpha)
+                row[:] = _normalize(tridiagonal.solve(alpha), difference)
             else:
                 row[:] = _minimizer(matrix, difference, alpha)
         out /= scale
@@ -172,7 +170,7 @@ def _minimizer(covariances: Floats, difference: Floats, alpha: float) -> Floats:
     """Solve (alpha I + covariances + difference difference^T) w = difference."""
     matrix = covariances.T.copy(order="F")  # symmetric: the transpose is itself, in the order LAPACK works in
     matrix.flat[:: matrix.shape[0] + 1] += alpha
-    scale = _unit_diagonal(matrix)
+    scale = unit_diagonal(matrix)
     matrix *= scale
     matrix *= scale[:, None]
     size = lapack.dlange("1", matrix)
@@ -193,7 +191,7 @@ def _singular_minimizer(covariances: Floats, difference: Floats, alpha: float) -
     """
     matrix = covariances + np.outer(difference, difference)
     matrix.flat[:: matrix.shape[0] + 1] += alpha
-    scale = _unit_diagonal(matrix)
+    scale = unit_diagonal(matrix)
     values, vectors = eigh(matrix * np.outer(scale, scale))
     empty = values <= matrix.shape[0] * np.finfo(float).eps * values[-1]
     basis = vectors[:, ~empty]
@@ -204,63 +202,6 @@ def _singular_minimizer(covariances: Floats, difference: Floats, alpha: float) -
     return shortest
 
 
-def _unit_diagonal(matrix: Floats) -> Floats:
-    """Return the factors that scale the diagonal of the matrix to one; one where it is zero."""
-    diagonal = np.diagonal(matrix)
-    return 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-
-
 def _normalize(solution: Floats, difference: Floats) -> Floats:
     """Return the minimizer, given (alpha I + S)^-1 d (Sherman and Morrison)."""
     return solution / (1.0 + difference @ solution)
-
-
-def _may_reduce(matrix: Floats, alpha: float) -> bool:
-    """Return whether a tridiagonal form may be accurate for the largest alpha.
-
-    The diagonal lies between the extreme eigenvalues.
-    """
-    variances = np.diagonal(matrix)
-    return bool(variances.size > 1 and variances.max() / MAX_CONDITION < variances.min() + alpha)
-
-
-class _Tridiagonal:
-    """The covariance sum as 2^e Q T Q^T with T tridiagonal: each alpha then costs one product with Q.
-
-    The orthogonal Q mixes features of different units, so the rounding error is
-    that of the largest feature. Results have nine digits up to the condition
-    number MAX_CONDITION.
-    """
-
-    def __init__(self, matrix: Floats, difference: Floats) -> None:
-        size = matrix.shape[0]
-        # Dividing by a power of two is exact. The largest variance becomes about one: its square cannot overflow.
-        self._unit = 2.0 ** max(-500, int(np.frexp(np.diagonal(matrix).max())[1]) - 1)
-        reflectors, self._diagonal, self._off, self._tau, _ = lapack.dsytrd(
-            matrix / self._unit, lower=1, overwrite_a=1, lwork=int(lapack.dsytrd_lwork(size)[0])
-        )
-        # The reflectors below the first subdiagonal are those of a QR factorization one row down.
-        self._reflectors = np.asfortranarray(reflectors[1:, :-1])
-        self._difference = difference
-        self._rotated = self._rotate(difference, "T")
-        lowest = eigh_tridiagonal(self._diagonal, self._off, eigvals_only=True, select="i", select_range=(0, 0))
-        self._smallest = max(0.0, float(lowest[0]))
-        around = np.abs(np.concatenate(([0.0], self._off, [0.0])))
-        self._largest = float((self._diagonal + around[1:] + around[:-1]).max())
-
-    def is_accurate(self, alpha: float) -> bool:
-        """Return whether the condition number of alpha I + T is below MAX_CONDITION."""
-        ridge = alpha / self._unit
-        return (self._largest + ridge) / MAX_CONDITION < self._smallest + ridge
-
-    def minimizer(self, alpha: float) -> Floats:
-        """Return the minimizer for one alpha."""
-        _, _, solution, _ = lapack.dptsv(self._diagonal + alpha / self._unit, self._off, self._rotated)
-        return _normalize(self._rotate(solution, "N") / self._unit, self._difference)
-
-    def _rotate(self, vector: Floats, transposed: str) -> Floats:
-        """Return the product of the vector with Q, or with its transpose."""
-        rotated = vector.copy()
-        tail = np.asfortranarray(vector[1:, None])
-        rotated[1:] = lapack.dormqr("L", transposed, self._reflectors, self._tau, tail, 64)[0][:, 0]
-        return rotated

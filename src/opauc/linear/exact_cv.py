@@ -41,7 +41,7 @@ class Selection(NamedTuple):
     alphas: Floats
     scores: Floats
     chosen: int
-    criterion: str = "pair_loss"  # of the scores; a pair loss is negated
+    criterion: str = "pair_loss"  # of the scores; losses are negated
 
     @classmethod
     def of(

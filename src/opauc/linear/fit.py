@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypedDict
@@ -11,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opauc.core.array_schema import with_prefix
-from opauc.core.fit import BatchFit, Fit, PenaltyPath
+from opauc.core.fit import BatchFit, Fit, PenaltyPath, no_segments
 from opauc.core.json_schema import json_as
 from opauc.core.mergeable import FeatureSpread, Statistic
-from opauc.core.model import plain
+from opauc.core.model import never_added, plain
+from opauc.core.packed_sums import PackedArray, SegmentSums, hash_arrays
 from opauc.core.parameters import from_saved
 from opauc.core.registry import MAPS, SOLVERS
 from opauc.core.row_blocks import widen_rows
@@ -131,6 +133,37 @@ class LinearFit(Fit):
         chosen = self.selection
         return None if chosen is None else PenaltyPath(chosen, self.path(chosen.alphas.tolist()))
 
+    def basis_key(self) -> str:
+        """Return a hash of the solver and its settings; features may be added."""
+        solver = self.mergeable_solver("a cube")
+        text = json.dumps(
+            [solver.name, {name: plain(value) for name, value in solver.settings().items() if name != "n_jobs"}]
+        )
+        return hash_arrays({text: np.empty(0)})
+
+    def segment_sums(self) -> SegmentSums:
+        """Return the arrays of the moments."""
+        arrays = self._moments_solver().to_arrays(self.state)
+        return SegmentSums(self.n_features, {name: PackedArray.of(array) for name, array in arrays.items()})
+
+    def segment_sizes(self, n_features: int) -> Mapping[str, int]:
+        """Return the size of each array of the moments."""
+        solver = self._moments_solver()
+        if not 0 <= n_features <= self.n_features:
+            raise ValueError(f"expected at most {self.n_features} features, got {n_features}")
+        return {name: array.size for name, array in solver.to_arrays(solver.start(n_features)).items()}
+
+    def sum_segments(self, segments: Iterable[tuple[SegmentSums, float]]) -> LinearFit:
+        """Return the fit of the rows of segments; those that came before some features have fewer of them."""
+        solver = self._moments_solver()
+        total = solver.start(self.n_features)
+        for (n_features, packed), factor in segments:
+            shapes = solver.to_arrays(solver.start(n_features))
+            arrays = {name: packed[name].dense().reshape(old.shape).astype(old.dtype) for name, old in shapes.items()}
+            state = solver.widen(solver.from_arrays(n_features, arrays), self.n_features)
+            total = solver.merge(total, state.decay(factor))
+        return self._with_state(total)
+
     def align(self, rows: Rows) -> Rows:
         """Return the rows as wide as the fit: sparse rows may lack or add features, which have no weight."""
         return widen_rows(rows, self.n_features)
@@ -177,6 +210,20 @@ class LinearFit(Fit):
             raise IncompatibleMomentsError(f"cannot merge models of {self._described()} and of {other._described()}")
         return self._with_state(solver.merge(self.state, solver.convert(other.state)))
 
+    def without(self, other: LinearFit, positions: NDArray[np.int64] | None = None) -> LinearFit:
+        """Return the fit of the rows that are not in `other`."""
+        solver = self.mergeable_solver("subtract")
+        if other.mergeable_solver("subtract").name != solver.name:
+            raise IncompatibleMomentsError(f"cannot subtract a model of {other._described()} from {self._described()}")
+        if positions is not None:
+            other = other._reindex(positions, self.n_features)
+        try:
+            left = self.state.subtract(solver.convert(other.state))
+            solver.from_arrays(self.n_features, solver.to_arrays(left))  # which checks what is left
+        except IncompatibleMomentsError as error:
+            raise never_added(str(error)) from error
+        return self._with_state(left)
+
     def subtract(
         self,
         rows: Rows,
@@ -191,6 +238,10 @@ class LinearFit(Fit):
             return self._with_state(self._grouped_solver().forget_groups(self.state, rows, labels, groups, weight))
         solver = self.mergeable_solver("forget")
         return self._with_state(solver.forget(self.state, rows, labels, weight, row_numbers))
+
+    def empty_copy(self) -> LinearFit:
+        """Return the fit of no rows that merges with this one."""
+        return self._with_state(self.mergeable_solver("empty_copy").empty_copy(self.state))
 
     def path(self, alphas: list[float]) -> Floats:
         """Return the weights for many penalties, one per row."""
@@ -266,6 +317,13 @@ class LinearFit(Fit):
         state = solver.from_arrays(width, with_prefix("state.", arrays))
         # The scorer is not computed again: scoring needs no statistics.
         return cls(solver, state, n_features, mapped, attributes, scorer)
+
+    def _moments_solver(self) -> MergeableSolver[Any]:
+        """Return the solver, which keeps exact moments of classes or of folds."""
+        solver = self.mergeable_solver("a cube")
+        if not solver.keeps_covariances or not solver.shards_merge:
+            raise no_segments()
+        return solver
 
     def _reindex(self, positions: ArrayLike, n_features: int) -> LinearFit:
         """Return the fit with each feature at its position among more, which were zero in every row."""

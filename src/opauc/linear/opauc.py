@@ -1,14 +1,19 @@
-"""`OPAUC`: the estimator for both solvers of the square pair loss."""
+"""`OPAUC`: the estimator for both solvers of the square pair loss, and for the logistic loss."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
+
+from numpy.typing import ArrayLike
 
 from opauc.core.transaction import reading
 from opauc.linear.drift import DriftingExact
 from opauc.linear.estimator import SumsClassifier
+from opauc.linear.exact_cv import Selection
+from opauc.linear.moments.within_groups import GroupCounts, WithinGroupMoments
 from opauc.linear.progressive_selection import ProgressiveSelection, SelectionLeaderboard
 from opauc.linear.resolve import LinearFactory, opauc_factory
+from opauc.linear.within_groups import WithinGroups
 from opauc.types import RandomState
 
 
@@ -69,6 +74,40 @@ class OPAUC(SumsClassifier):
         best to forget.
     n_jobs : int, default=None
         Threads that gather statistics for "exact"; None is one, -1 all cores.
+    objective : {"auc", "pauc"}, default="auc"
+        "pauc" is the partial AUC up to the false-positive rate `max_fpr`. The
+        candidates are the square loss, the logistic loss and two mixtures that
+        give a share of the weight of the negatives to those with the highest
+        scores, all as sums of one pass. The partial AUC of rows held out chooses
+        among them. Expansion point and threshold are fixed by the first rows, as
+        with loss="logistic", which says what else holds; it takes 25 covariance
+        matrices, up to 3,276 features.
+    max_fpr : float, default=0.01
+        With objective="pauc": largest false-positive rate, in (0, 1].
+    loss : {"square", "logistic", "balanced_logistic"}, default="square"
+        "square" is the pair loss above. "logistic" is the mean logistic loss of
+        single rows, plain or with equally weighted classes: each row is
+        linearized once, at the minimizer of the first rows, so that this too is
+        a set of sums in one pass. Its penalty is chosen by five-fold
+        cross-validation inside the pass (`OPAUCCV` has its settings); alpha and
+        the step sizes play no part in it. It takes 15 covariance matrices: up to
+        4,230 features.
+    pairs : {"all", "within_groups"}, default="all"
+        "within_groups" takes the pair loss of rows of the same group only: of one
+        query, user or site, given as `groups`. What is the same for all rows of a
+        group then has no weight. It takes the exact solver.
+    group_weight : {"equal", "pairs", "rows"}, default="equal"
+        Weight of a group: one, the product of its rows of each class, or its
+        rows, all counted with their sample weights.
+    max_gap : int, default=10000
+        With `partial_fit`: the rows of other groups after which a group is
+        complete; 0 where rows are sorted by group. If more rows of it come, they
+        are another group. Memory is for the rows of the groups that are not
+        complete. `fit` brings the rows of each group together first.
+    init_size : int, default=16384
+        With loss="logistic": first rows that are kept until the expansion point
+        is fixed; up to eight times as many (128 MiB at most) while the rarer class
+        has less than a sixteenth of this number. They should be in random order.
     random_state : int, RandomState instance or None, default=None
         Seed of the random codes of a sketch; shards to be merged need different ones.
     device : str, default=None
@@ -79,6 +118,9 @@ class OPAUC(SumsClassifier):
 
     Attributes
     ----------
+    objective_selection_ : ObjectiveSelection
+        With objective="pauc": the candidates, the partial AUC of each on rows held
+        out, McClish-standardized, and the number of the one taken.
     classes_ : ndarray of shape (2,)
         The class labels; the second is the positive class.
     coef_ : ndarray of shape (1, n_features)
@@ -89,11 +131,16 @@ class OPAUC(SumsClassifier):
     moments_ : ClassMoments or ClassSketch
         Statistics of the two classes, with full covariance matrices or with a
         sketch; absent where no covariances are kept.
-    selection_ : SelectionLeaderboard
+    selection_ : SelectionLeaderboard or Selection
         With solver="progressive_selection": the candidates, the progressive
-        AUC of each and the number of the one taken.
+        AUC of each and the number of the one taken. With loss="logistic": the
+        penalties, the held-out loss of each, negated, and the number of the one
+        taken.
     forgetting_factor_ : float
         The factor in use, which "auto" may change with every batch.
+    group_counts_ : GroupCounts
+        With pairs="within_groups": `ranked`, the groups with rows of both classes,
+        and `one_class`, those without, which have no pairs and count for nothing.
     solver_, rank_ : str, int or None
         What "auto" took.
     n_features_in_ : int
@@ -148,6 +195,13 @@ class OPAUC(SumsClassifier):
         standardize: bool = True,
         forgetting_factor: float | str = 1.0,
         horizon: int = 1000,
+        objective: str = "auc",
+        max_fpr: float = 0.01,
+        loss: str = "square",
+        pairs: str = "all",
+        group_weight: str = "equal",
+        max_gap: int = 10_000,
+        init_size: int = 16_384,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         device: str | None = None,
@@ -161,17 +215,150 @@ class OPAUC(SumsClassifier):
         self.standardize = standardize
         self.forgetting_factor = forgetting_factor
         self.horizon = horizon
+        self.objective = objective
+        self.max_fpr = max_fpr
+        self.loss = loss
+        self.pairs = pairs
+        self.group_weight = group_weight
+        self.max_gap = max_gap
+        self.init_size = init_size
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.device = device
 
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Fit to labeled rows in one pass over them, replacing any earlier fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows, float32 or float64; anything else is converted to float64.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the greater label is the positive class.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row: a factor on its part in the statistics and on
+            the step it leads to. Rows of weight zero are left out.
+        groups : array-like of shape (n_samples,), default=None
+            With pairs="within_groups": the group of each row.
+
+        Returns
+        -------
+        self : OPAUC
+            The estimator itself.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> X, y, user = [[0.0], [1.0], [5.0], [6.0]], [0, 1, 0, 1], ["ann", "ann", "bob", "bob"]
+        >>> OPAUC(pairs="within_groups", alpha=0.0).fit(X, y, groups=user).coef_
+        array([[1.]])
+        """
+        return self._fit(X, y, sample_weight, self._checked_groups(groups), groups_together=True)
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Train on one more batch of labeled rows.
+
+        Any cut of the rows into batches gives the same model. If this raises, or
+        is interrupted, the model is as it was before. Threads may share a model:
+        a second caller waits until the first batch is processed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as in `fit`.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (2,), default=None
+            Both class labels; needed on the first call unless y holds both.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        groups : array-like of shape (n_samples,), default=None
+            With pairs="within_groups": the group of each row.
+
+        Returns
+        -------
+        self : OPAUC
+            The estimator itself.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> model = OPAUC(pairs="within_groups").partial_fit([[0.0], [3.0]], [0, 0], [0, 1], groups=[7, 8])
+        >>> model.partial_fit([[1.0]], [1], groups=[7]).group_counts_
+        GroupCounts(ranked=1, one_class=1)
+        """
+        return self._partial_fit(X, y, classes, sample_weight, self._checked_groups(groups))
+
+    def forget(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        row_numbers: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Remove rows from the sums: the model becomes that of the other rows, up to rounding.
+
+        What is kept are sums, and sums do not show which rows they are made of.
+        Rows that were never learned are refused only where no rows at all could
+        have led to what would be left. Keep account yourself.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as they were trained on.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+        row_numbers : array-like of int of shape (n_samples,), default=None
+            With a sketch (a `rank`) or with loss="logistic": the number, from 0,
+            under which each row was learned by this model.
+        groups : array-like of shape (n_samples,), default=None
+            With pairs="within_groups": the groups of the rows, and of each
+            complete group all of its rows.
+
+        Returns
+        -------
+        self : OPAUC
+            The estimator itself.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> model = OPAUC().fit([[0.0], [2.0], [9.0]], [0, 1, 1])
+        >>> model.forget([[9.0]], [1]).moments_.positive.mean
+        array([2.])
+        """
+        return self._forget(X, y, sample_weight, row_numbers, self._checked_groups(groups))
+
     @property
-    def selection_(self) -> SelectionLeaderboard:
-        """How the candidates of progressive selection stand."""
+    def group_counts_(self) -> GroupCounts:
+        """Groups with rows of both classes, and groups without."""
+        with reading(self):
+            state = self._fitted.state
+            if isinstance(state, WithinGroupMoments):
+                return state.group_counts
+        raise AttributeError(f"group_counts_ needs pairs='within_groups', here it is {self.pairs!r}")
+
+    @property
+    def selection_(self) -> SelectionLeaderboard | Selection:
+        """The candidates of progressive selection or the penalties of the logistic loss, and which was taken."""
         with reading(self):
             learner = self._fitted.solver
             if isinstance(learner, ProgressiveSelection):
                 return learner.leaderboard(self._fitted.state)
+            if (chosen := self._fitted.selection) is not None:
+                return chosen
         raise AttributeError(f"selection_ needs solver='progressive_selection', here it is {self.solver_!r}")
 
     @property
@@ -182,6 +369,14 @@ class OPAUC(SumsClassifier):
             if isinstance(learner, DriftingExact):
                 return learner.leaderboard(self._fitted.state).forgetting_factor
         return float(self.forgetting_factor)
+
+    def _checked_groups(self, groups: ArrayLike | None) -> ArrayLike | None:
+        """Return the groups; raise where pairs are within groups and there are none, or the reverse."""
+        if (self.pairs == WithinGroups.name) == (groups is None):
+            if groups is None:
+                raise ValueError("pairs='within_groups' needs the groups of the rows; give groups, or set pairs='all'")
+            raise ValueError("groups are for pairs='within_groups', or for the folds of OPAUCCV")
+        return groups
 
     def _factory(self) -> LinearFactory:
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "device"}

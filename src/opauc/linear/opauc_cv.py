@@ -14,6 +14,7 @@ from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.estimator import SumsClassifier
 from opauc.linear.exact_cv import ExactCV, Selection
 from opauc.linear.grid import GridSelection, GridSolver
+from opauc.linear.logistic import Logistic
 from opauc.linear.resolve import LinearFactory, opauc_cv_factory
 from opauc.types import Array, Floats, RandomState
 
@@ -60,6 +61,15 @@ class OPAUCCV(SumsClassifier):
     standardize : bool, default=True
         Let the ridge act on features of unit variance, so that their units
         play no part. Weights are in the units of the features either way.
+    objective : str
+        As in `OPAUC`; "pauc" needs solver="exact".
+    max_fpr : float
+        As in `OPAUC`.
+    loss : {"square", "logistic", "balanced_logistic"}, default="square"
+        As in `OPAUC`. The logistic losses need solver="exact"; they are judged
+        on the fold held out by the loss itself, whatever the criterion.
+    init_size : int, default=16384
+        As in `OPAUC`.
     n_jobs : int, default=None
         Threads that gather the statistics; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
@@ -77,12 +87,15 @@ class OPAUCCV(SumsClassifier):
         The step size chosen by "sgd".
     cv_results_ : dict of ndarray
         "alpha", "mean_test_score", "std_test_score" and one "split{k}_test_score" a fold,
-        the higher the better (a pair loss is negated). With "sgd": "eta0", "alpha" and, as
+        the higher the better (a loss is negated). With "sgd": "eta0", "alpha" and, as
         "mean_test_score", the progressive AUC of each pair, zero where it diverged.
     coef_path_ : ndarray of shape (n_alphas, n_features)
         Weights of all rows for each penalty; with "sgd", for each pair.
     moments_ : FoldMoments, ClassMoments or ClassSketch
         Class statistics, of every fold where there are folds.
+    objective_selection_ : ObjectiveSelection
+        With objective="pauc": the candidates, the partial AUC of each on rows held
+        out, McClish-standardized, and the number of the one taken.
     classes_ : ndarray of shape (2,)
         The class labels, the positive class last.
     coef_ : ndarray of shape (1, n_features)
@@ -118,6 +131,10 @@ class OPAUCCV(SumsClassifier):
         criterion: str = "pair_loss",
         one_standard_error: bool = False,
         standardize: bool = True,
+        objective: str = "auc",
+        max_fpr: float = 0.01,
+        loss: str = "square",
+        init_size: int = 16_384,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         device: str | None = None,
@@ -131,6 +148,10 @@ class OPAUCCV(SumsClassifier):
         self.criterion = criterion
         self.one_standard_error = one_standard_error
         self.standardize = standardize
+        self.objective = objective
+        self.max_fpr = max_fpr
+        self.loss = loss
+        self.init_size = init_size
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.device = device
@@ -285,17 +306,17 @@ class OPAUCCV(SumsClassifier):
     def coef_path_(self) -> Floats:
         """Weights for each penalty, one a row, or for each pair."""
         learner, state = self._cv_solver(), self._fitted.state
-        if isinstance(learner, ExactCV):
+        if isinstance(learner, ExactCV | Logistic):
             return self.path(learner.selection(state).alphas.tolist())
         return learner.candidates(state).weights
 
     def _selection(self) -> Selection | GridSelection:
         return self._cv_solver().selection(self._fitted.state)
 
-    def _cv_solver(self) -> ExactCV | GridSolver[Any]:
+    def _cv_solver(self) -> ExactCV | Logistic | GridSolver[Any]:
         check_is_fitted(self)
         learner = self._fitted.solver
-        assert isinstance(learner, ExactCV | GridSolver), "no other is ever chosen"
+        assert isinstance(learner, ExactCV | Logistic | GridSolver), "no other is ever chosen"
         return learner
 
     def _factory(self) -> LinearFactory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -22,8 +22,11 @@ from opauc.errors import Parameter, ParameterError, UnsupportedOperationError
 from opauc.linear.exact_cv import ExactCV
 from opauc.linear.fit import LinearFit, Resolved
 from opauc.linear.grid import GridSGD
+from opauc.linear.logistic import BALANCED, LOGISTIC, Logistic
+from opauc.linear.partial_auc import PartialAuc
 from opauc.linear.sgd import SGD
 from opauc.linear.sketch_grid import SketchedGridSGD
+from opauc.linear.within_groups import WithinGroups
 from opauc.types import Rows, Settings
 
 # The covariance matrices of one model may take this much memory.
@@ -36,6 +39,15 @@ SOLVER_OPTION = Option(("auto", "exact", "sgd", SELECTION))
 DEFAULTS: Settings = {
     "solver": "auto", "alpha": 1e-4, "rank": "auto", "eta0": 1e4, "learning_rate": "curvature", "average": True,
     "standardize": True, "forgetting_factor": 1.0, "horizon": 1000, "n_jobs": None, "random_state": None,
+    "loss": "square", "init_size": 16_384, "pairs": "all", "group_weight": "equal", "max_gap": 10_000,
+    "objective": "auc", "max_fpr": 0.01,
+}  # fmt: skip
+PAIRS_OPTION = Option(("all", WithinGroups.name))
+OBJECTIVE_OPTION = Option(("auc", "pauc"))
+LOSS_OPTION = Option(("square", LOGISTIC, BALANCED))
+# What the logistic loss needs of other parameters; the last value is named in the message.
+LOGISTIC_NEEDS: dict[str, tuple[object, ...]] = {
+    "solver": ("auto", "exact"), "rank": ("auto", None), "forgetting_factor": (1.0,), "criterion": ("pair_loss",),
 }  # fmt: skip
 CV_SOLVERS: dict[str, type[AnySolver]] = {"exact": ExactCV, "sgd": GridSGD}
 
@@ -171,13 +183,24 @@ def _resolve_kind(
 def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: str) -> Resolved:
     """Return the solver and rank that the parameters of `OPAUC` ask for, or that suit the number of features."""
     given = {**DEFAULTS, **parameters}
+    # Parameters of what is not asked for must be right all the same.
+    within = from_params(estimator, WithinGroups, given)
+    from_params(estimator, PartialAuc, {name: given[name] for name in ("max_fpr", "init_size")})
+    if check_param(estimator, "objective", given["objective"], OBJECTIVE_OPTION) == "pauc":
+        return _resolve_partial_auc(estimator, given, n_features)
+    if check_param(estimator, "pairs", given["pairs"], PAIRS_OPTION) == WithinGroups.name:
+        _check_needs(given, {**LOGISTIC_NEEDS, "loss": ("square",)}, "pairs", "all")
+        advice = ". Set pairs='all' and rank to 0 or a small int."
+        check_covariance_size("pairs='within_groups'", n_features, advice, within.n_covariances)
+        return Resolved(within, attributes={"solver_": within.name, "rank_": None})
+    if check_param(estimator, "loss", given["loss"], LOSS_OPTION) != "square":
+        return _resolve_logistic(estimator, given, n_features)
     asked = check_param(estimator, "solver", given["solver"], SOLVER_OPTION)
     rank = _rank(estimator, given["rank"], asked, n_features)
     solver = _solver_name(asked, given["rank"], rank)
     check_param(estimator, "n_jobs", given["n_jobs"], Threads())
     check_param(estimator, "horizon", given["horizon"], Count())
     drifts = given["forgetting_factor"] == "auto"
-    # Parameters that the solver does not use must be right all the same.
     descent = from_params(estimator, SGD, {**given, "forgetting_factor": 1.0} if drifts else given)
     if drifts and solver != "exact":
         raise ValueError(f"forgetting_factor='auto' needs solver='exact'; here the solver is {solver!r}")
@@ -195,6 +218,10 @@ def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: 
 def resolve_opauc_cv(estimator: str, parameters: Settings, n_features: int, dtype: str) -> Resolved:  # noqa: ARG001
     """Return the solver of `OPAUCCV`; the parameters of both solvers are checked."""
     solver = check_param(estimator, "solver", parameters["solver"], Option(tuple(CV_SOLVERS)))
+    if check_param(estimator, "objective", parameters.get("objective", "auc"), OBJECTIVE_OPTION) == "pauc":
+        return _resolve_partial_auc(estimator, parameters, n_features)
+    if check_param(estimator, "loss", parameters.get("loss", "square"), LOSS_OPTION) != "square":
+        return _resolve_logistic(estimator, parameters, n_features)
     solvers = {name: from_params(estimator, kind, parameters) for name, kind in CV_SOLVERS.items()}
     rank = parameters["rank"]
     if rank is None:
@@ -216,6 +243,35 @@ def resolve_opauc_cv(estimator: str, parameters: Settings, n_features: int, dtyp
             f"uses at most {FULL_COVARIANCE_BYTES / 2**30:g} GiB. Give fewer etas or alphas, or a smaller rank."
         )
     return Resolved(sketched, attributes={"solver_": solver, "rank_": int(rank)})
+
+
+def _resolve_logistic(estimator: str, given: Settings, n_features: int) -> Resolved:
+    """Return the solver of the logistic loss; raise where other parameters ask for what only the square loss has."""
+    _check_needs(given, LOGISTIC_NEEDS, "loss", "square")
+    solver = from_params(estimator, Logistic, given)
+    advice = ". Set loss='square' and rank to 0 or a small int, or solver='progressive_selection'."
+    check_covariance_size(f"loss={given['loss']!r}", n_features, advice, solver.n_covariances)
+    return Resolved(solver, attributes={"solver_": solver.name, "rank_": None})
+
+
+def _resolve_partial_auc(estimator: str, given: Settings, n_features: int) -> Resolved:
+    """Return the solver of a partial AUC, which chooses the loss."""
+    needs = {**LOGISTIC_NEEDS, "loss": ("square",), "pairs": ("all",)}
+    _check_needs(given, needs, "objective", "auc")
+    solver = from_params(estimator, PartialAuc, {name: value for name, value in given.items() if name != "loss"})
+    advice = ". Set objective='auc'."
+    check_covariance_size("objective='pauc'", n_features, advice, solver.n_covariances)
+    return Resolved(solver, attributes={"solver_": solver.name, "rank_": None})
+
+
+def _check_needs(given: Settings, needs: Mapping[str, tuple[object, ...]], name: str, default: str) -> None:
+    """Raise where other parameters have values that the parameter `name` has no use for."""
+    for other, allowed in needs.items():
+        value = given.get(other, allowed[0])
+        if value not in allowed:
+            raise ValueError(
+                f"{name}={given[name]!r} needs {other}={allowed[-1]!r}, here it is {value!r}; or set {name}={default!r}"
+            )
 
 
 def _rank(estimator: str, rank: object, solver: str, n_features: int) -> int | None:
@@ -263,6 +319,9 @@ def _registered_name(solver: str, rank: int | None) -> str:
 def _on_device(resolved: Resolved, device: str) -> Resolved:
     """Return the solver that does the same work on a torch device; raise ValueError where there is none."""
     solver, attributes = resolved.solver, resolved.attributes or {}
+    if isinstance(solver, Logistic | WithinGroups):
+        needed = {"logistic": "loss='square'", "partial_auc": "objective='auc'"}.get(solver.name, "pairs='all'")
+        raise ParameterError(Parameter("device", device), f" needs {needed}; leave it None otherwise")
     if solver.name not in DEVICE_SOLVERS:
         needed = "sgd" if isinstance(solver, ExactCV | SketchedGridSGD) else "exact"
         raise ParameterError(
@@ -282,7 +341,7 @@ def shard_solver(resolved: Resolved) -> MergeableSolver[Any]:
             f"{name!r} processes rows one after the other, here they are processed in shards; that takes solver='exact'"
         )
     if not solver.shards_merge:
-        raise UnsupportedOperationError("rows processed in shards cannot fade: forgetting_factor must be 1.0")
+        raise UnsupportedOperationError(solver.shards_refusal)
     return solver
 
 

@@ -1,13 +1,12 @@
 """Metrics of scores, and the comparison of methods by them.
 
 - `exact_auc`, `auc_interval`, `compare_aucs`, `roc_curve`, `precision_recall_curve`: from labels and scores in memory.
-- `choose_threshold`: where to cut scores, for costs, a false positive rate, a precision or a recall.
-- `StreamingAuc`, `CalibrationBins`: mergeable statistics of a stream in fixed memory.
 - `PartialAuc`, `AveragePrecision`, `PrecisionAt`, `RecallAt`, `LiftAt`, `Auc`, or `ranking_metric("pauc@0.01")`:
   metrics of a ranking, each with its value, interval and paired test, and its bounds from a `StreamingAuc`.
 - `MulticlassAuc`, `GroupAuc`: the same for several classes, and within groups of rows.
 - `StreamingAuc`, `StreamingMulticlassAuc`, `StreamingGroupAuc`, `CalibrationBins`: mergeable statistics of a stream in
   fixed memory.
+- `choose_threshold`: where to cut scores, for costs, a false positive rate, a precision or a recall.
 - `ProgressiveAuc`: progressive validation, the AUC of rows scored before training on them.
 - `Ranking`, `ScoreHistogram`: the summary of scores that the report shows.
 - `compare_on_stream`: train and evaluate methods on the same rows.

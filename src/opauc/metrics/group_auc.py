@@ -128,10 +128,15 @@ class GroupAuc:
         return {"rows": negatives + positives, "positives": positives, "pairs": negatives * positives}[self.weight]
 
     def _influence(self, aucs: AucsByGroup) -> Influence:
-        weights = self.weights_of(aucs)
-        value = self.of_groups(aucs)
-        values = weights * (aucs.aucs - value) / weights.sum()
-        return Influence(value, [Part(values, np.ones(values.size))], float(values.size))
+        """Return what leaving out each group changes (the jackknife), which heavy groups change more than linearly.
+
+        The number of trials is that of groups of equal weight with the same variance.
+        """
+        weights, n_groups = self.weights_of(aucs), aucs.aucs.size
+        value, total = self.of_groups(aucs), float(weights.sum())
+        others = np.maximum(total - weights, total * 1e-12)
+        values = weights * (aucs.aucs - value) / others * (n_groups - 1) / n_groups
+        return Influence(value, [Part(values, np.ones(n_groups))], total**2 / float(np.dot(weights, weights)))
 
 
 class AucsByGroup(NamedTuple):

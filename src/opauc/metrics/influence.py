@@ -162,7 +162,8 @@ class Influence:
         variance, freedom = float(variances.sum()), 0.0
         if clusters is not None:
             sums = _sums_by_cluster([gap.values for gap in gaps], clusters)
-            n_trials, variance, freedom = min(n_trials, sums.size), _clustered_variance(sums), sums.size - 1.0
+            n_trials, variance = min(n_trials, sums.size), _clustered_variance(sums)
+            freedom = max(n_trials - 1.0, 1.0)
         elif variance > 0.0:
             freedom = variance**2 / float(np.sum(variances**2 / np.maximum(sizes - 1.0, 1.0)))
         if n_trials <= 1.0:

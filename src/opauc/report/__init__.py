@@ -3,6 +3,7 @@
 from opauc.report.inputs import (
     CandidateRow,
     Contribution,
+    EditRow,
     ExplainedRow,
     PenaltyChoice,
     Report,
@@ -15,6 +16,7 @@ from opauc.report.page import render_report
 __all__ = [
     "CandidateRow",
     "Contribution",
+    "EditRow",
     "ExplainedRow",
     "PenaltyChoice",
     "Report",

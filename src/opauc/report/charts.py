@@ -17,7 +17,11 @@ from opauc.types import Floats
 
 UNIT = Axis.linear(0.0, 1.0)
 
-CRITERIA = {"pair_loss": "Pair loss of held-out folds", "auc": "AUC of held-out folds"}
+CRITERIA = {
+    "pair_loss": "Pair loss of held-out folds",
+    "log_loss": "Log loss of held-out folds",
+    "auc": "AUC of held-out folds",
+}
 # Zero weights have a pair loss of 0.5: larger losses are cut off.
 MAX_LOSS = 0.55
 # Height of a line of text, and the margin at the ends of an axis as a share of its length.
@@ -118,7 +122,7 @@ def criterion_chart(choice: PenaltyChoice) -> str:
     order = np.argsort(choice.positions)
     at, means, errors = choice.positions[order], choice.means[order], choice.errors[order]
     low, high = means - errors, means + errors
-    if choice.criterion == "pair_loss":
+    if choice.criterion != "auc":
         high = np.minimum(high, max(MAX_LOSS, 1.1 * float(choice.means[choice.chosen])))
     room = max(MARGIN * float(high.max() - low.min()), MIN_MARGIN)
     up = Axis.linear(float(low.min()) - room, float(high.max()) + room)
@@ -236,6 +240,20 @@ def size_bar(size: float, largest: float) -> str:
     return (
         '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect class="negative" x="0" y="1" width="{reach:.2f}" height="8"/></svg>'
+    )
+
+
+def interval_bar(middle: float, low: float, high: float, start: float) -> str:
+    """Draw an interval with its middle on an axis from `start` to one."""
+
+    def at(value: float) -> float:
+        return 100.0 * min(max((value - start) / max(1.0 - start, 1e-9), 0.0), 1.0)
+
+    return (
+        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path class="guide" d="M0 5H100"/>'
+        f'<rect class="negative" x="{at(low):.2f}" y="3" width="{max(at(high) - at(low), 0.5):.2f}" height="4"/>'
+        f'<rect class="positive" x="{max(at(middle) - 0.75, 0.0):.2f}" y="0" width="1.5" height="10"/></svg>'
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from opauc.metrics.calibration import CalibrationBins
 from opauc.metrics.group_auc import GroupAucInterval
+from opauc.metrics.groups import GroupEvaluation
 from opauc.metrics.influence import MetricInterval
 from opauc.metrics.progressive import ProgressPoint
 from opauc.metrics.ranking import Ranking
@@ -110,6 +111,18 @@ class CandidateRow(NamedTuple):
     selected: bool
 
 
+class EditRow(NamedTuple):
+    """An edit of a term: what was done, by whom, when and why, and the range of its values before and after."""
+
+    term: str
+    action: str
+    who: str
+    when: str
+    why: str
+    before: tuple[float, float] | None
+    after: tuple[float, float] | None
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TermsSection:
     """The part of the page about an additive model.
@@ -118,7 +131,8 @@ class TermsSection:
     importance. `selection` says which candidate model was selected and why. `drift`
     lists the features whose later values differ from the initial sample, with their
     population stability index; `drift_checked` says whether any were compared. `leaks`
-    lists the features that alone rank nearly all rows rightly, with their AUC.
+    lists the features that alone rank nearly all rows rightly, with their AUC, `edits`
+    the terms that users have set or removed, the oldest edit first.
     """
 
     terms: Sequence[ShownTerm]
@@ -129,14 +143,15 @@ class TermsSection:
     drift: Sequence[tuple[str, float]] = ()
     drift_checked: bool = False
     leaks: Sequence[tuple[str, float]] = ()
+    edits: Sequence[EditRow] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PenaltyChoice:
     """The cross-validation of the penalty, and the regularization path.
 
-    `means` and `errors` are the mean over the folds of the `criterion` ("pair_loss" or
-    "auc") of each penalty, and its standard error. `chosen` is the index of the penalty in
+    `means` and `errors` are the mean over the folds of the `criterion` ("pair_loss",
+    "log_loss" or "auc") of each penalty, and its standard error. `chosen` is the index of the penalty in
     use, `one_standard_error` that of the largest penalty within one standard error of the
     best. `standardized_weights` has a row per penalty and a column per feature in `names`:
     weight × standard deviation. `n_folds` is 0 if no fold had both classes, and `names` is
@@ -184,7 +199,8 @@ class Report:
     `weights` may be all weights or the largest, in any order: the page shows the
     twenty largest, and `weight_order` describes the order. `data`, `settings` and
     `provenance` are rows of tables; `timings` are in seconds. `metrics` are by their
-    titles, `within` has the mean AUC within groups by how groups count.
+    titles, `within` has the mean AUC within groups by how groups count. `groups` are rows
+    by the values or bands of `group_column`.
     """
 
     title: str
@@ -199,6 +215,8 @@ class Report:
     additive: TermsSection | None = None
     weights: Sequence[WeightRow] = ()
     weight_order: str = "by size"
+    groups: Sequence[GroupEvaluation] = ()
+    group_column: str = ""
     data: Mapping[str, object] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from opauc.report.charts import (
     criterion_chart,
     criterion_legend,
     histogram_chart,
+    interval_bar,
     learning_chart,
     path_chart,
     path_names,
@@ -28,7 +29,18 @@ from opauc.report.charts import (
     size_bar,
     weight_bar,
 )
-from opauc.report.inputs import CURVE, LEVELS, PAIR, TREES, PenaltyChoice, Report, ShownTerm, TermsSection, WeightRow
+from opauc.report.inputs import (
+    CURVE,
+    LEVELS,
+    PAIR,
+    TREES,
+    EditRow,
+    PenaltyChoice,
+    Report,
+    ShownTerm,
+    TermsSection,
+    WeightRow,
+)
 from opauc.report.style import style_sheet
 from opauc.report.term_charts import (
     curve_chart,
@@ -39,7 +51,7 @@ from opauc.report.term_charts import (
     shown_levels,
     waterfall_chart,
 )
-from opauc.report.text import MINUS, aligned, outward, percent, plain, safe, seconds, share
+from opauc.report.text import MINUS, aligned, outward, percent, plain, safe, seconds, share, signed
 
 METHOD = "DeLong’s variance with a floor for small classes"
 # The browser must not fetch or run anything, whatever a name in the data contains.
@@ -47,6 +59,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 MAX_WEIGHTS = 20
 # Terms in the importance table, and charts of main effects and of pairs.
 MAX_IMPORTANCES, MAX_MAIN_EFFECTS, MAX_PAIRS = 18, 8, 4
+# What edits do, as the page says it.
+ACTIONS = {"edit": "set", "remove": "removed"}
 # Terms that the model selection left out have no importance and are not drawn.
 MIN_IMPORTANCE = 1e-9
 
@@ -64,7 +78,7 @@ def render_report(report: Report) -> str:
     ('<!doctype html>', True, True)
     """
     ranking, section = report.ranking, report.additive
-    return _template("page.html").render(
+    return template("page.html").render(
         report=report,
         policy=POLICY,
         style=style_sheet(),
@@ -74,13 +88,15 @@ def render_report(report: Report) -> str:
         operating_points=_operating_points(ranking),
         terms=None if section is None else _terms_context(section),
         weights=_weight_table(report),
+        groups=_group_table(report),
         tables=list(_tables(report)),
         n_pairs=ranking.n_positives * ranking.n_negatives,
     )
 
 
 @cache
-def _template(name: str) -> Template:
+def template(name: str) -> Template:
+    """Return a template of this folder, which escapes what it is given."""
     environment = Environment(
         loader=PackageLoader("opauc", "report"),
         autoescape=True,
@@ -164,7 +180,7 @@ def _histogram_legend(ranking: Ranking) -> str:
 
 def _penalty_figures(choice: PenaltyChoice) -> Iterator[Figure]:
     if choice.n_folds:
-        is_loss = choice.criterion == "pair_loss"
+        is_loss = choice.criterion != "auc"
         better = "lower is better" if is_loss else "estimated from normal scores, higher is better"
         note = f"Mean of {choice.n_folds} held-out folds, {better}; band: one standard error"
         yield Figure("Penalty selection", note, criterion_chart(choice), criterion_legend(choice))
@@ -216,6 +232,44 @@ def _weight_table(report: Report) -> dict[str, object] | None:
         "columns": list(columns),
         "rows": [(row.name, line, weight_bar(row.size, largest)) for row, line in zip(rows, numbers, strict=True)],
     }
+
+
+# Of the operating points of all rows, the one at which groups are shown.
+SHOWN_RATE = 0.1
+
+
+def _group_table(report: Report) -> dict[str, object] | None:
+    """Return the template context of the groups of a column: column names, and name, numbers and bar of each row."""
+    groups = report.groups
+    if not groups:
+        return None
+    lows = [group.confidence.low for group in groups if group.confidence is not None]
+    start = min([0.5, *lows])
+    limits = [point.max_false_positive_rate for point in groups[0].points]
+    shown = next((at for at, limit in enumerate(limits) if limit >= SHOWN_RATE), len(limits) - 1)
+    columns = ["Rows", "AUC", "95 % interval", "Predicted", "Observed", "Calibration error"]
+    note = f"Bars: the interval of the AUC, from {start:.2g} to 1"
+    if limits:
+        point = groups[0].points[shown]
+        columns += ["Recall", "False positive rate", "Precision"]
+        note += (
+            f"; rates at one threshold for all, {point.threshold:.4g}, where at most {percent(limits[shown])} of all "
+        )
+        note += "negatives are above it"
+    rows = []
+    for group in groups:
+        area, bar = group.confidence, ""
+        numbers = [plain(group.n_rows), "", ""]
+        if area is not None:
+            bar = interval_bar(area.auc, area.low, area.high, start)
+            numbers[1:] = [share(area.auc), f"{share(area.low)} to {share(area.high)}"]
+        numbers += [percent(group.predicted), percent(group.observed), share(group.calibration.expected_error())]
+        if limits:
+            point = group.points[shown]
+            rates = point.true_positive_rate, point.false_positive_rate, point.precision
+            numbers += ["" if math.isnan(rate) else f"{100.0 * rate:.1f} %" for rate in rates]
+        rows.append((group.name, numbers, bar))
+    return {"title": f"By {report.group_column}", "note": note, "columns": columns, "rows": rows}
 
 
 def _tables(report: Report) -> Iterator[tuple[str, str, Mapping[str, str]]]:
@@ -273,7 +327,39 @@ def _terms_context(section: TermsSection) -> dict[str, object]:
             *(_pair(f"pair-{number}", term) for number, term in enumerate(pairs)),
         ],
         "drift": [(name, f"{index:.2f}") for name, index in section.drift[:MAX_IMPORTANCES]],
+        "edits": [
+            (edit.term, ACTIONS.get(edit.action, edit.action), edit_range(edit), edit.why, who_and_when(edit))
+            for edit in section.edits
+        ],
     }
+
+
+def who_and_when(edit: EditRow) -> str:
+    """Return who made an edit, if that is known, and when, to the minute.
+
+    Examples
+    --------
+    >>> from opauc.report import EditRow
+    >>> from opauc.report.page import who_and_when
+    >>> who_and_when(EditRow("age", "edit", "ann", "2026-11-18T12:00:00+00:00", "", None, None))
+    'ann, 2026-11-18 12:00'
+    """
+    time = edit.when[:16].replace("T", " ")
+    return f"{edit.who}, {time}" if edit.who else time
+
+
+def edit_range(edit: EditRow) -> str:
+    """Return the range of the values of a term before an edit and after it.
+
+    Examples
+    --------
+    >>> from opauc.report import EditRow
+    >>> from opauc.report.page import edit_range
+    >>> edit_range(EditRow("age", "edit", "ann", "2026-11-18T12:00:00+00:00", "", (-0.5, 1.0), (0.0, 1.0)))
+    '−0.5 to +1, then 0 to +1'
+    """
+    ranges = [f"{signed(ends[0])} to {signed(ends[1])}" for ends in (edit.before, edit.after) if ends is not None]
+    return ", then ".join(ranges)
 
 
 def _kind(term: ShownTerm) -> str:

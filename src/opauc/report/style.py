@@ -117,6 +117,7 @@ tbody th{overflow-wrap:anywhere;min-width:7rem}
 .bar .positive{fill:var(--positive)}
 .bar .negative{fill:var(--negative)}
 .weights td:last-child{width:22%}
+.groups{padding-top:2.75rem}
 footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;color:var(--soft)}
 @media (max-width:40rem){
   main{padding:1.5rem 1rem 3rem}
@@ -151,6 +152,94 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   .terms .wide{margin-bottom:0}
   .scroll{overflow:visible;margin-top:.375rem}
   footer{padding-top:.5rem}
+}
+"""
+
+# The page on which terms are edited, in addition.
+EDITING_RULES = """
+.editing{max-width:76rem}
+.editing header{display:flex;flex-wrap:wrap;gap:1rem 2rem;justify-content:space-between;align-items:end}
+.editing header>:first-child{flex:1 1 24rem}
+#chart,.editing button{user-select:none;-webkit-user-select:none}
+button,select,input,textarea{font:inherit;color:inherit}
+button{background:var(--paper);border:1px solid var(--line);border-radius:.375rem;padding:.3125rem .75rem;
+  min-height:2.25rem;cursor:pointer}
+button:hover:not(:disabled){border-color:var(--soft)}
+button:disabled{color:var(--soft);opacity:.6;cursor:default}
+button.primary:not(:disabled){background:var(--negative);border-color:var(--negative);color:var(--paper)}
+button[aria-pressed=true]{border-color:var(--positive);color:var(--positive)}
+button:focus-visible,select:focus-visible,input:focus-visible,textarea:focus-visible,summary:focus-visible{
+  outline:2px solid var(--negative);outline-offset:2px}
+.actions,.tools{display:flex;flex-wrap:wrap;gap:.5rem}
+.bar-line{display:flex;flex-wrap:wrap;gap:.25rem 1.5rem;min-height:1.5rem;padding-top:.5rem}
+.split{display:grid;grid-template-columns:minmax(0,17rem) minmax(0,1fr);gap:2.5rem;padding:1.25rem 0 2rem}
+nav ol{list-style:none;margin:0;padding:0;max-height:38rem;overflow-y:auto}
+nav button{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:0 .75rem;width:100%;text-align:left;border:0;
+  border-radius:.375rem;padding:.4375rem .75rem .5rem}
+nav button:hover{background:var(--grid)}
+nav button[aria-current=true]{background:var(--grid);font-weight:600}
+.term-name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.state{color:var(--positive);font-size:.875rem;font-weight:400}
+.meter{grid-column:1/-1;height:3px;margin-top:.25rem;border-radius:2px;background:var(--line)}
+.size{display:block;height:100%;border-radius:2px;background:var(--negative)}
+#choose{display:none}
+#editor{min-width:0}
+#editor h2{font-size:1.25rem;overflow-wrap:anywhere}
+.tools{padding:.875rem 0 1rem}
+#chart .chart{width:auto;max-width:none;margin:0;touch-action:pan-y}
+#chart .chart text{font-size:13px}
+#chart.removed .curve{stroke:var(--soft)}
+.chart .was{fill:none;stroke:var(--soft);stroke-width:1.5;stroke-dasharray:2 3}
+.handle{cursor:ns-resize;outline:none;touch-action:none}
+.handle .reach{fill:transparent}
+.handle:hover .dot,.handle.chosen .dot,.handle:focus .dot{fill:var(--negative)}
+.handle:focus-visible .reach{stroke:var(--negative);stroke-width:1.5}
+.key-was{display:flex;gap:1.25rem}
+.key-was[hidden],.key-was [hidden],.point[hidden]{display:none}
+.key-was span::before{content:"";display:inline-block;width:1.5rem;margin-right:.5rem;vertical-align:.25em;
+  border-top:2px solid var(--negative)}
+.key-was .was::before{border-top:2px dotted var(--soft)}
+.point{display:flex;flex-wrap:wrap;gap:.25rem .75rem;align-items:center;padding-top:.75rem}
+input.number{width:6.5rem;min-height:2.25rem;padding:.25rem .5rem;text-align:right;background:var(--paper);
+  border:1px solid var(--line);border-radius:.375rem;appearance:textfield;-moz-appearance:textfield}
+input.number::-webkit-inner-spin-button{appearance:none;-webkit-appearance:none;margin:0}
+.empty{padding:2rem 0}
+.level{display:grid;grid-template-columns:minmax(0,9rem) minmax(0,1fr) 6.5rem 3.5rem;gap:.25rem .875rem;
+  align-items:center;padding:.25rem 0}
+.level-name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.share{text-align:right;font-size:.875rem}
+.track{position:relative;height:2.25rem;cursor:ew-resize;touch-action:none;outline:none}
+.track>span{position:absolute}
+.zero{top:0;bottom:0;border-left:1px dashed var(--soft)}
+.bar-up,.bar-down{top:.625rem;height:1rem}
+.bar-up{background:var(--positive)}
+.bar-down{background:var(--negative)}
+.removed .bar-up,.removed .bar-down{background:var(--soft)}
+.mark{top:.375rem;bottom:.375rem;border-left:2px dotted var(--soft);margin-left:-1px}
+.grip{top:.375rem;width:.625rem;height:1.5rem;margin-left:-.3125rem;border-radius:.25rem;background:var(--paper);
+  border:2px solid var(--ink)}
+.level-axis .track{height:1.5rem;cursor:default;border-top:1px solid var(--line)}
+.tick{transform:translateX(-50%);font-size:.8125rem}
+.apply{border-top:1px solid var(--line);padding:1.5rem 0}
+pre,textarea{font:.875rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+pre{margin:.75rem 0;padding:.625rem .75rem;background:var(--grid);border-radius:.375rem;white-space:pre-wrap;
+  overflow-wrap:anywhere}
+textarea{display:block;width:100%;margin-top:.5rem;padding:.625rem .75rem;background:var(--paper);
+  border:1px solid var(--line);border-radius:.375rem}
+summary{cursor:pointer}
+.editing footer{overflow-wrap:anywhere}
+@media (max-width:52rem){
+  .split{grid-template-columns:minmax(0,1fr);gap:1rem}
+  nav ol{display:none}
+  #choose{display:block;width:100%;min-height:2.5rem;padding:.25rem .5rem;background:var(--paper);
+    border:1px solid var(--line);border-radius:.375rem}
+}
+@media (max-width:40rem){
+  .level{grid-template-columns:minmax(0,1fr) 6.5rem 3.25rem}
+  .level-name{grid-column:1}
+  .level .number,.level>.soft:not(.share){grid-row:1;grid-column:2}
+  .level .share{grid-row:1;grid-column:3}
+  .level .track{grid-row:2;grid-column:1/-1}
 }
 """
 

@@ -56,9 +56,9 @@ def curve_chart(slug: str, term: ShownTerm) -> str:
     """Draw a numeric main effect with a band of two standard errors, over a histogram of the rows."""
     n, values, errors = term.n_numbers, term.values, 2.0 * term.standard_errors
     points, rows = np.array(term.grid[0][:n], float), None if term.row_shares is None else term.row_shares[:n]
-    logarithmic, has_missing = _is_crowded(points, rows), values.size > n
-    across = _value_axis(points, logarithmic)
-    up, x = _log_odds_axis(values, errors, rows is not None), _positive(points) if logarithmic else points
+    logarithmic, has_missing = is_crowded(points, rows), values.size > n
+    across = value_axis(points, logarithmic)
+    up, x = _log_odds_axis(values, errors, rows is not None), positive_points(points) if logarithmic else points
     frame = Frame(_add_missing(across) if has_missing else across, up, shorten(term.name, CURVE_LETTERS), LOG_ODDS)
     low, high = (values - errors)[:n], (values + errors)[:n]
     band = frame.path(np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]]))
@@ -80,7 +80,7 @@ def _dot(frame: Frame, name: str, at: float, value: float, error: float) -> str:
     return frame.dot(at, value, f"{name}: {signed(value)} ± {error:.2g}")
 
 
-def _is_crowded(points: Floats, rows: Floats | None) -> bool:
+def is_crowded(points: Floats, rows: Floats | None) -> bool:
     """Return whether no value is negative and half of the rows, or of the grid points, lie at the low end."""
     low, high = float(points[0]), float(points[-1])
     middle = float(np.median(points)) if rows is None or not rows.any() else _median(points, rows)
@@ -88,16 +88,17 @@ def _is_crowded(points: Floats, rows: Floats | None) -> bool:
     return low >= 0.0 and wide and middle - low < CROWDED * (high - low)
 
 
-def _positive(points: Floats) -> Floats:
+def positive_points(points: Floats) -> Floats:
     """Return the grid points for a logarithmic axis: zero is moved a little below the others."""
     return np.where(points > 0.0, points, points[points > 0.0].min() / ZERO_BELOW)
 
 
-def _value_axis(points: Floats, logarithmic: bool) -> Axis:
+def value_axis(points: Floats, logarithmic: bool) -> Axis:
+    """Return an axis for the values of a feature."""
     if not logarithmic:
         axis = Axis.fitting(float(points[0]), float(points[-1]))
         return axis if (points % 1.0).any() else axis.whole()
-    x = _positive(points)
+    x = positive_points(points)
     axis = Axis.powers(float(x[0]), float(x[-1]))
     if points[0] > 0.0:
         return axis

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.additive.basis.knots import OrderedValues, balance_classes, place_knots
+from opauc.additive.basis.knots import QUANTILE_ROWS, OrderedValues, balance_classes, place_knots
 from opauc.additive.basis.tables import rises
 from opauc.additive.kernels.rows import write_value_codes
 from opauc.additive.policy import TREE_POLICY, TreePolicy
@@ -81,11 +81,14 @@ class ValueCodes:
         mass, nothing = balance_classes(labels, weight), np.empty(0, np.uint8)
         cuts, category_codes = [np.empty(0)] * categorical.size, [nothing] * categorical.size
         pooled = np.zeros(categorical.size, np.uint8)
+        every = slice(None, None, max(1, len(sample) // QUANTILE_ROWS))
+        some = np.ascontiguousarray(sample[every].T)
+        is_missing = np.asarray(np.isnan(some).any(axis=1))
         for j, is_categorical in enumerate(categorical.tolist()):
             if is_categorical:
                 category_codes[j], pooled[j] = _code_categories(sample[:, j], labels, weight, policy)
             else:
-                cuts[j] = _place_cuts(sample[:, j], mass)
+                cuts[j] = _place_cuts(sample[:, j], mass) if is_missing[j] else _place_cuts(some[j], mass[every])
         return cls._of_parts(cuts, category_codes, pooled, np.arange(categorical.size))
 
     @classmethod

@@ -34,7 +34,12 @@ class OrderedValues(NamedTuple):
         """
         present = np.flatnonzero(~np.isnan(values))
         sampled = present[:: max(1, -(-present.size // QUANTILE_ROWS))]
-        order = sampled[np.argsort(values[sampled])]
+        own = values[sampled]
+        is_greatest = own == own.max(initial=-np.inf)
+        if (is_greatest | (own == own.min(initial=np.inf))).all():  # of two values, which need no sorting
+            order = np.concatenate([sampled[~is_greatest], sampled[is_greatest]])
+        else:
+            order = sampled[np.argsort(own)]
         return cls(values[order], weight[order])
 
     def quantiles(self, levels: Floats) -> Floats:

@@ -87,15 +87,19 @@ class OrdinalReading:
         return replace(self, label=label)
 
     def training_stream(
-        self, paths: Sequence[Path], position: ResumePosition, bad_rows: BadRows | None = None
+        self,
+        paths: Sequence[Path],
+        position: ResumePosition,
+        bad_rows: BadRows | None = None,
+        passthrough: Sequence[str] = (),
     ) -> DataStream:
         """Return the stream of files to train on, from a position on."""
-        encoder = self.at(position).encoder(rows_before=position.rows)
+        encoder = self.at(position).encoder(passthrough=passthrough, rows_before=position.rows)
         return DataStream(paths, self.options, encoder, position, bad_rows)
 
-    def training_encoder(self) -> OrdinalEncoder:
+    def training_encoder(self, passthrough: Sequence[str] = ()) -> OrdinalEncoder:
         """Return the encoder of rows to train on."""
-        return self.encoder()
+        return self.encoder(passthrough=passthrough)
 
     def at(self, position: ResumePosition, labels: ClassLabels | None = None) -> OrdinalReading:
         """Return the reading with what the encoder knew at a position of the stream."""
@@ -144,9 +148,9 @@ class OrdinalReading:
         """Return the encoder of tables, after `rows_before` rows."""
         return OrdinalEncoder(self.requested_columns(labeled, passthrough), self.columns, frozen, rows_before)
 
-    def frozen_encoder(self) -> OrdinalEncoder:
+    def frozen_encoder(self, passthrough: Sequence[str] = ()) -> OrdinalEncoder:
         """Return the encoder of labeled tables with the schema fixed."""
-        return self.encoder(frozen=self.columns is not None)
+        return self.encoder(frozen=self.columns is not None, passthrough=passthrough)
 
     def stream(
         self,

@@ -130,9 +130,9 @@ class OneHotReading:
         encoder = self._encoder(labeled, passthrough=passthrough, groups=self.options.groups if grouped else None)
         return DataStream(data, self.options.with_format(format_), encoder, bad_rows=bad_rows)
 
-    def frozen_encoder(self) -> OneHotEncoder:
+    def frozen_encoder(self, passthrough: Sequence[str] = ()) -> OneHotEncoder:
         """Return the encoder of labeled tables with its state fixed."""
-        return self._encoder(labeled=True)
+        return self._encoder(labeled=True, passthrough=passthrough)
 
     def read(self, data: object) -> ReadRows:
         """Return the features of all rows of a table or file; the encoder is frozen."""
@@ -143,19 +143,24 @@ class OneHotReading:
         return self._read(data, frozen=False)
 
     def training_stream(
-        self, paths: Sequence[Path], position: ResumePosition, bad_rows: BadRows | None = None
+        self,
+        paths: Sequence[Path],
+        position: ResumePosition,
+        bad_rows: BadRows | None = None,
+        passthrough: Sequence[str] = (),
     ) -> DataStream:
         """Return the stream of files to train on, from a position on; new categories become new features."""
-        stream = DataStream(paths, self.options, self.at(position).training_encoder(), position, bad_rows)
+        encoder = self.at(position).training_encoder(passthrough)
+        stream = DataStream(paths, self.options, encoder, position, bad_rows)
         if self.options.groups is not None and not stream.has_columns:
             raise InputError(
                 f"{', '.join(map(str, paths))}: only tables have columns of groups (", Parameter("groups", ...), ")"
             )
         return stream
 
-    def training_encoder(self) -> OneHotEncoder:
+    def training_encoder(self, passthrough: Sequence[str] = ()) -> OneHotEncoder:
         """Return the encoder of rows to train on, which goes on learning categories."""
-        return self._encoder(labeled=True, frozen=False, groups=self.options.groups)
+        return self._encoder(labeled=True, frozen=False, passthrough=passthrough, groups=self.options.groups)
 
     def at(self, position: ResumePosition, labels: ClassLabels | None = None) -> OneHotReading:
         """Return the reading with what the encoder knew at a position of the stream."""

@@ -104,33 +104,45 @@ class FoldMoments(Statistic):
         n_jobs: int = 1,
     ) -> FoldMoments:
         """Return the statistics of the earlier rows and these, in folds by `groups` if given, else by row number."""
-        if groups is None:
-            self._check_groups(False)
-            table = _fold_table(self.n_folds)
-            first = self.n_rows % table.size
-            folds = np.tile(table, -(-(first + labels.size) // table.size))[first : first + labels.size]
-            n_rows = self.n_rows + labels.size
-        else:
-            self._check_groups(True)
-            folds, n_rows = self._group_folds(groups), 0
-        moments = self.moments.update(rows, folds + labels, weight, n_jobs=n_jobs)
+        n_rows = self.n_rows + labels.size if groups is None else 0
+        moments = self.moments.update(rows, self.next_folds(labels.size, groups) + labels, weight, n_jobs=n_jobs)
         return FoldMoments(moments, n_rows, groups is not None)
 
-    def forget(self, rows: Rows, labels: Labels, row_numbers: ArrayLike, weight: Floats | None = None) -> FoldMoments:
-        """Return the statistics without these rows, with these row numbers (from 0)."""
+    def with_numbers(self, rows: Rows, numbers: Labels, weight: Floats | None = None) -> FoldMoments:
+        """Return the statistics with rows whose numbers, 2 * fold + label, are known."""
+        return replace(self, moments=self.moments.update(rows, numbers, weight))
+
+    def next_folds(self, n_rows: int, groups: GroupKeys | None = None) -> Labels:
+        """Return twice the fold of each of the next rows, by `groups` if given, else by row number."""
+        self._check_groups(groups is not None)
+        if groups is not None:
+            return self._group_folds(groups)
+        table = _fold_table(self.n_folds)
+        first = self.n_rows % table.size
+        return np.tile(table, -(-(first + n_rows) // table.size))[first : first + n_rows]
+
+    def folds_of(self, n_rows: int, row_numbers: ArrayLike | None, groups: GroupKeys | None = None) -> Labels:
+        """Return twice the fold of rows to be removed, which were added with these row numbers, from 0, or groups."""
+        if groups is not None:
+            if not self.grouped:
+                raise ValueError("forget needs row_numbers, not groups: folds are by row number")
+            return self._group_folds(groups)
         if self.grouped:
             raise ValueError("forget needs groups, not row_numbers: folds are by group")
         numbers = np.asarray(row_numbers)
-        if numbers.shape != labels.shape or not np.issubdtype(numbers.dtype, np.integer):
-            raise ValueError(f"row_numbers must hold one integer for each of the {labels.size} rows")
+        if numbers.shape != (n_rows,) or not np.issubdtype(numbers.dtype, np.integer):
+            raise ValueError(f"row_numbers must hold one integer for each of the {n_rows} rows")
         table = _fold_table(self.n_folds)
-        return self._subtract_rows(rows, table[numbers % table.size] + labels, weight)
+        folds: Labels = table[numbers % table.size]
+        return folds
+
+    def forget(self, rows: Rows, labels: Labels, row_numbers: ArrayLike, weight: Floats | None = None) -> FoldMoments:
+        """Return the statistics without these rows, with these row numbers (from 0)."""
+        return self._subtract_rows(rows, self.folds_of(labels.size, row_numbers) + labels, weight)
 
     def forget_groups(self, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None) -> FoldMoments:
         """Return the statistics without these rows of these groups."""
-        if not self.grouped:
-            raise ValueError("forget needs row_numbers, not groups: folds are by row number")
-        return self._subtract_rows(rows, self._group_folds(groups) + labels, weight)
+        return self._subtract_rows(rows, self.folds_of(labels.size, None, groups) + labels, weight)
 
     def merge(self, other: FoldMoments) -> FoldMoments:
         """Return the statistics of both sets of rows, fold by fold."""
@@ -143,6 +155,10 @@ class FoldMoments(Statistic):
         """Return the statistics of the rows that are not in `other`: the inverse of `merge`."""
         moments = self.moments.subtract(other.moments)
         return FoldMoments(moments, max(0, self.n_rows - other.n_rows), self.grouped)
+
+    def decay(self, factor: float) -> FoldMoments:
+        """Return the statistics with the weight of every row multiplied by `factor`."""
+        return replace(self, moments=self.moments.decay(factor))
 
     def restrict(self, features: ArrayLike) -> FoldMoments:
         """Return the statistics of the given features only, in the given order."""
