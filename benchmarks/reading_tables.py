@@ -22,10 +22,11 @@ from opauc.data.arrow_columns import number_matrix
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.encode.onehot import OneHotEncoder
-from opauc.data.formats.arrow import BATCH_ROWS, ArrowReader
+from opauc.data.formats.arrow import ArrowReader
 from opauc.data.formats.csv.reader import CsvReader
 from opauc.data.formats.csv.values import CHUNK_BYTES
 from opauc.data.sources import BLOCK_BYTES, ByteSource
+from opauc.data.tables import BATCH_ROWS
 from opauc.linear.moments.accumulate import accumulate
 
 NUMBERS = [f"x{j}" for j in range(50)]

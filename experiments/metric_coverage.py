@@ -1,16 +1,17 @@
 """How often the 95 % intervals of the metrics cover the true value, and the size of their paired tests, by simulation.
 
-Run `python -m experiments.metric_coverage [RUNS]`. Rows are drawn at random: the number of positives is random too, and
-the tables say what it is on average, of 2,000 rows. A cell holds the coverage and, after it, the mean width divided by
-what an oracle needs: 3.92 times the true standard deviation of the metric. The true value is that of all quantiles of
-the score distributions. "ties" are normal scores cut into ten values.
+Run `python -m experiments.metric_coverage [RUNS [TABLE...]]`; the tables are metrics, classes, groups, clusters, tests.
+Rows are drawn at random: the number of positives is random too, and the tables say what it is on average, of 2,000
+rows. A cell holds the coverage and, after it, the mean width divided by what an oracle needs: 3.92 times the true
+standard deviation of the metric. The true value is that of all quantiles of the score distributions. "ties" are normal
+scores cut into ten values.
 
 Further tables have Hand and Till's M, the mean of one class against the rest, the mean AUC within groups, intervals of
 rows in clusters, and how often the paired test finds two scorers of equal quality to differ at 5 %.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -172,8 +173,8 @@ def size_of_test(setting: Setting, metric: RankingMetric, runs: int, seed: int =
     return hits / runs
 
 
-def lines(runs: int) -> Iterator[str]:
-    """The tables, line by line."""
+def metric_lines(runs: int) -> Iterator[str]:
+    """The metrics of two classes, a line per kind of scores, number of positives and AUC."""
     yield f"| scores | positives | AUC | {' | '.join(METRICS)} |"
     yield "| --- " * (3 + len(METRICS)) + "|"
     everywhere: dict[str, list[float]] = {name: [] for name in METRICS}
@@ -183,42 +184,66 @@ def lines(runs: int) -> Iterator[str]:
                 found = coverage(Setting(n_positives, auc, scores), METRICS, runs)
                 for name, one in found.items():
                     everywhere[name].append(one.coverage)
-                cells = " | ".join(f"{one.coverage:.3f} {one.width:.2f}" for one in found.values())
-                yield f"| {scores} | {n_positives} | {auc} | {cells} |"
+                yield f"| {scores} | {n_positives} | {auc} | {cells(found.values())} |"
     yield f"| least | | | {' | '.join(f'{min(shares):.3f}' for shares in everywhere.values())} |"
-    low = {name: sum(share < 0.93 for share in shares) for name, shares in everywhere.items()}
-    cells = " | ".join(f"{count} of {len(everywhere[name])}" for name, count in low.items())
-    yield f"| below .93 | | | {cells} |"
-    yield ""
+    low = [f"{sum(share < 0.93 for share in shares)} of {len(shares)}" for shares in everywhere.values()]
+    yield f"| below .93 | | | {' | '.join(low)} |"
+
+
+def class_lines(runs: int) -> Iterator[str]:
+    """The mean AUC of several classes."""
     yield "| rows of each class | auc_ovo | auc_ovr |"
     yield "| --- | --- | --- |"
     for sizes in ((20, 20, 20), (20, 100, 500), (50, 50, 50, 50, 50)):
-        found_of = [multiclass_coverage(average, sizes, runs) for average in ("ovo", "ovr")]
-        yield f"| {sizes} | {' | '.join(f'{one.coverage:.3f} {one.width:.2f}' for one in found_of)} |"
-    yield ""
-    yield "| groups | equal | rows | positives | pairs |"
+        yield f"| {sizes} | {cells(multiclass_coverage(average, sizes, runs) for average in ('ovo', 'ovr'))} |"
+
+
+def group_lines(runs: int) -> Iterator[str]:
+    """The mean AUC within groups."""
+    weights = ("equal", "rows", "positives", "pairs")
+    yield f"| groups | {' | '.join(weights)} |"
     yield "| --- | --- | --- | --- | --- |"
     for n_groups in (10, 20, 50, 200):
-        found_of = [group_coverage(weight, n_groups, runs) for weight in ("equal", "rows", "positives", "pairs")]
-        yield f"| {n_groups} | {' | '.join(f'{one.coverage:.3f} {one.width:.2f}' for one in found_of)} |"
-    yield ""
+        yield f"| {n_groups} | {cells(group_coverage(weight, n_groups, runs) for weight in weights)} |"
+
+
+def cluster_lines(runs: int) -> Iterator[str]:
+    """Rows in clusters, with intervals for independent rows and for clusters."""
     names = ("auc", "pauc@0.1", "ap", "recall@0.1")
     yield f"| clusters of 10 rows | intervals | {' | '.join(names)} |"
     yield "| --- " * (2 + len(names)) + "|"
     for n_clusters in (20, 50, 200):
         for title, use in (("of rows", False), ("of clusters", True)):
-            found_of = [cluster_coverage(name, n_clusters, runs, use) for name in names]
-            cells = " | ".join(f"{one.coverage:.3f} {one.width:.2f}" for one in found_of)
-            yield f"| {n_clusters} | {title} | {cells} |"
-    yield ""
+            found = (cluster_coverage(name, n_clusters, runs, use) for name in names)
+            yield f"| {n_clusters} | {title} | {cells(found)} |"
+
+
+def paired_test_lines(runs: int) -> Iterator[str]:
+    """The size of the paired tests at 5 %."""
     yield f"| size of the test: positives | AUC | {' | '.join(METRICS)} |"
     yield "| --- " * (2 + len(METRICS)) + "|"
     for n_positives in POSITIVES:
         for auc in (0.7, 0.9):
-            sizes_of = [size_of_test(Setting(n_positives, auc), ranking_metric(name), runs) for name in METRICS]
-            yield f"| {n_positives} | {auc} | {' | '.join(f'{size:.3f}' for size in sizes_of)} |"
+            sizes = [size_of_test(Setting(n_positives, auc), ranking_metric(name), runs) for name in METRICS]
+            yield f"| {n_positives} | {auc} | {' | '.join(f'{size:.3f}' for size in sizes)} |"
+
+
+def cells(found: Iterable[Found]) -> str:
+    """Coverage and width in the cells of a line."""
+    return " | ".join(f"{one.coverage:.3f} {one.width:.2f}" for one in found)
+
+
+TABLES = {
+    "metrics": metric_lines,
+    "classes": class_lines,
+    "groups": group_lines,
+    "clusters": cluster_lines,
+    "tests": paired_test_lines,
+}
 
 
 if __name__ == "__main__":
-    for line in lines(int(sys.argv[1]) if len(sys.argv) > 1 else 1000):
-        print(line, flush=True)
+    for table in sys.argv[2:] or TABLES:
+        for line in TABLES[table](int(sys.argv[1]) if len(sys.argv) > 1 else 1000):
+            print(line, flush=True)
+        print()

@@ -26,7 +26,7 @@ NAMES = {
     "opauc.linear": {"effective_rank", "theorem_step_size"},
     "opauc.linear.moments": {
         "ClassMoments", "ClassSketch", "ExactMoments", "FeatureMoments", "FoldMoments", "GroupMoments",
-        "Mergeable", "Statistic",
+        "LinearizedMoments", "Mergeable", "Statistic", "WithinGroupMoments",
     },
 }  # fmt: skip
 

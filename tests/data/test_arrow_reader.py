@@ -13,7 +13,6 @@ from opauc.data import ReadOptions
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import TableColumns
 from opauc.data.encode.onehot import OneHotEncoder
-from opauc.data.formats import arrow as arrow_reader
 from opauc.data.formats.arrow import ArrowReader
 from opauc.data.open_stream import open_stream
 from opauc.data.sources import ByteSource
@@ -24,7 +23,7 @@ ROWS = 1000
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch):
-    monkeypatch.setattr(arrow_reader, "BATCH_ROWS", 64)
+    monkeypatch.setattr("opauc.data.tables.BATCH_ROWS", 64)
 
 
 def table(n_rows=ROWS, seed=0):
@@ -72,7 +71,7 @@ def test_batches_hold_the_columns_asked_for_in_order(tmp_path, kind):
     path = tmp_path / "no-ending"
     WRITERS[kind](table(), path)
     parts = parts_of(path)
-    assert [part.rows.num_rows for part in parts] == [64, 64, 22] * 6 + [64, 36]
+    assert [part.rows.num_rows for part in parts] == [64] * 15 + [40]  # whatever the row groups
     found = pa.Table.from_batches([part.rows for part in parts])
     assert found.column_names == WANTED
     assert found.to_pydict() == table().select(WANTED).to_pydict()
@@ -105,7 +104,7 @@ def test_row_groups_that_were_read_are_not_read_again(tmp_path, monkeypatch):
     parts = parts_of(path)
     assert groups == list(range(7))
     groups.clear()
-    parts_of(path, parts[7].after)  # within the third group
+    parts_of(path, parts[5].after)  # within the third group
     assert groups == [2, 3, 4, 5, 6]
 
 

@@ -40,6 +40,7 @@ COLUMNS = TableColumns(features=["a", "n"], categorical=["w"])
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
     monkeypatch.setattr(memory_reader, "MAX_ROWS", 64)
+    monkeypatch.setattr("opauc.data.tables.BATCH_ROWS", 64)
 
 
 def parts_of(source, reader=None, place=BEGINNING):

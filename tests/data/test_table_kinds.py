@@ -31,7 +31,7 @@ def relation_of_duckdb(table):
 def table_of_ibis(table):
     import ibis
 
-    return ibis.memtable(table)
+    return ibis.polars.connect({"rows": pl.from_arrow(table)}).table("rows")
 
 
 def frame_of_dask(table):

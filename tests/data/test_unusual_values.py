@@ -103,7 +103,7 @@ def test_labels_and_records_that_arrow_has_no_type_for_are_refused_in_one_line(v
 @pytest.mark.parametrize("make", [pd.DataFrame, pa.table, pl.DataFrame])
 def test_a_table_without_rows_is_refused_in_one_line(make):
     columns = {"x": np.empty(0), "y": np.empty(0)}
-    with pytest.raises(InputError, match=r"there are no rows in it|got 0 rows"):
+    with pytest.raises(InputError, match="there are no rows to train on"):
         opauc.train(make(columns), label="y")
     with pytest.raises(InputError, match="there are no rows in it"):
         opauc.OnePassGAM().fit(make({"x": np.empty(0)}), [])

@@ -178,6 +178,9 @@ def test_models_of_whole_groups_merge_and_are_saved(tmp_path):
     first = groups < 15
     one, other = (OPAUC(pairs="within_groups").fit(rows[at], labels[at], groups=groups[at]) for at in (first, ~first))
     opauc.save(one, tmp_path / "one.opauc")
+    sums = one.moments_
+    opauc.save(sums, tmp_path / "sums.opauc")
+    assert opauc.load(tmp_path / "sums.opauc").max_gap == sums.max_gap == 10_000
     merged = opauc.load(tmp_path / "one.opauc").merge(other)
     whole = OPAUC(pairs="within_groups").fit(rows, labels, groups=groups)
     assert_allclose(merged.coef_, whole.coef_, rtol=1e-9)

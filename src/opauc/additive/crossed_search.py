@@ -43,6 +43,40 @@ class CodedInput(NamedTuple):
     is_code: bool  # or a number in bins
 
 
+class CrossingRule(NamedTuple):
+    """Inputs that may not be crossed, and the groups within which others may be; None if all may.
+
+    Inputs in no group are one more group.
+    """
+
+    excluded: frozenset[int] = frozenset()
+    groups: tuple[tuple[int, ...], ...] | None = None
+
+    def allows(self, inputs: Collection[int]) -> bool:
+        """Tell whether these inputs may be crossed."""
+        if not self.excluded.isdisjoint(inputs):
+            return False
+        return may_interact(self.groups, inputs)
+
+
+def may_interact(groups: Sequence[Sequence[int]] | None, inputs: Collection[int]) -> bool:
+    """Tell whether inputs share a group, or are in none; any may without groups.
+
+    Examples
+    --------
+    >>> from opauc.additive.crossed_search import may_interact
+    >>> [may_interact([(0, 1), (1, 2)], pair) for pair in ((0, 1), (0, 2), (3, 4), (2, 3))]
+    [True, False, True, False]
+    """
+    if groups is None or any(set(inputs) <= set(group) for group in groups):
+        return True
+    listed = {j for group in groups for j in group}
+    return listed.isdisjoint(inputs)
+
+
+ANY_CROSSING = CrossingRule()
+
+
 def find_crossed_codes(
     basis: Basis,
     sample: SampleRows,
@@ -50,6 +84,7 @@ def find_crossed_codes(
     more_rows: bool = False,
     numeric: Collection[int | str] = (),
     policy: CrossedPolicy = CROSSED_POLICY,
+    rule: CrossingRule = ANY_CROSSING,
 ) -> CrossedCodes:
     """Return the combinations of two or three inputs whose levels explain what the fit to a sample leaves.
 
@@ -95,7 +130,7 @@ def find_crossed_codes(
     if sample.rarer < policy.min_rare_rows or policy.max_codes == 0:
         return NO_CROSSED_CODES
     inputs = code_inputs(basis, sample, numeric, policy)
-    test = CombinationTest(inputs, sample.labels.size, policy)
+    test = CombinationTest(inputs, sample.labels.size, policy, rule)
     residuals = sample.weight * (sample.labels - expit(fit.scores))
     if max(test.z_scores(residuals).values(), default=0.0) <= policy.screening_z:
         return NO_CROSSED_CODES
@@ -167,6 +202,7 @@ class CombinationTest:
     inputs: Sequence[CodedInput]
     n_rows: int
     policy: CrossedPolicy = CROSSED_POLICY
+    rule: CrossingRule = ANY_CROSSING
 
     def z_scores(self, residuals: Floats) -> dict[Combination, float]:
         """Return those of all pairs, and of the triples that extend the pairs of the largest."""
@@ -195,7 +231,8 @@ class CombinationTest:
     def _may_cross(self, combination: Combination) -> bool:
         """Tell whether the inputs differ and one of them is a code: pairs and trees have products of numbers."""
         inputs = [self.inputs[k] for k in combination]
-        return len({one.member.input for one in inputs}) == len(inputs) and any(one.is_code for one in inputs)
+        crossed = {one.member.input for one in inputs}
+        return len(crossed) == len(inputs) and any(one.is_code for one in inputs) and self.rule.allows(crossed)
 
     @cached_property
     def _zeros(self) -> NDArray[np.int32]:

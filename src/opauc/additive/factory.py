@@ -16,6 +16,7 @@ from opauc.core.parameters import from_params
 from opauc.data.encode.encoder import OrdinalState
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.schema.table import TableSchema
+from opauc.data.table_source import Source
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.types import Rows, Settings, random_key
 
@@ -77,7 +78,7 @@ class AdditiveFactory:
             raise ValueError("expected an additive fit")
         fit.check_schema(schema_at(position))
 
-    def open_files(self, paths: Sequence[str], reading: RowReading, labels: ClassLabels) -> Opening:
+    def open_files(self, paths: Sequence[Source], reading: RowReading, labels: ClassLabels) -> Opening:
         """Return the basis of an initial sample of the files, where they can be sampled before the pass."""
         from opauc.additive.file_sample import open_files
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from opauc.core.labels import ClassLabels
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.encode.ordinal import OrdinalEncoder
 from opauc.data.sample import RowFiles, RowNumbers, read_sample
+from opauc.data.table_source import Source, TableSource
 from opauc.errors import MalformedRowError
 from opauc.types import Floats, Labels, random_key
 
@@ -31,19 +33,31 @@ class EncodedSample:
     encoder: OrdinalEncoder
 
 
-def open_files(factory: AdditiveFactory, paths: Sequence[str], reading: OrdinalReading, labels: ClassLabels) -> Opening:
-    """Return the basis and the column types of an initial sample of the files.
+def open_files(
+    factory: AdditiveFactory, paths: Sequence[Source], reading: OrdinalReading, labels: ClassLabels
+) -> Opening:
+    """Return the basis and the column types of an initial sample of files and tables.
 
     Where the rows are few, all of them are fitted at once: the sample gives the
     column types, and the basis comes after the last row. Where a sample cannot
-    serve (pipes, one class, a third label), the first rows do.
+    serve (pipes, one class, a third label), the first rows do. A stream in memory
+    is held ahead until it turns out to have few rows or many: of few it is a table
+    like others, of many the first rows serve, as many as a sample would have.
     """
-    files = None if factory.initial is not None else RowFiles.of(paths, reading)
-    if files is None:
+    if factory.initial is not None:
         return Opening(factory, reading, labels)
+    policy, held, width = factory.policy.sample, 0, 1
+    for source in paths:
+        if isinstance(source, TableSource) and not source.repeatable:
+            width = len(source.schema.names)
+            limit = with_init_size(factory.settings(), sys.maxsize, policy, width).init_size
+            held = fitted_whole(int(limit), policy) + 1
+            source.hold(held - 1)
+    files = RowFiles.of(paths, reading)
+    if files is None:
+        return Opening(replace(factory, n_rows=held, width=max(1, width)), reading, labels)
     n_rows, seed = files.n_rows, random_key(factory.parameters.get("random_state"))
-    policy = factory.policy.sample
-    width = count_columns(files, reading)
+    width = files.count_columns(reading.requested_columns())
     init_size = int(with_init_size(factory.settings(), n_rows, policy, width).init_size)
     sample = read_initial_sample(files, reading, labels, init_size, seed, policy)
     if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
@@ -59,12 +73,6 @@ def open_files(factory: AdditiveFactory, paths: Sequence[str], reading: OrdinalR
     profiles = tuple(sample.encoder.column_profiles)
     shards = not files.compressed and start.fixed is not None
     return Opening(replace(factory, initial=start, shards=shards), typed, sample.classes, profiles)
-
-
-def count_columns(files: RowFiles, reading: OrdinalReading) -> int:
-    """Return the number of columns of the first row, without the label."""
-    first = next(files.read_rows(reading.requested_columns(), np.arange(1)), None)
-    return 1 if first is None else max(1, first.batch.rows.shape[1] - 1)
 
 
 def read_initial_sample(

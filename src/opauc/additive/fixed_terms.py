@@ -252,9 +252,10 @@ class FixedTerms:
             if self._cut is not self._trees:  # curves keep what the splits did that are cut off
                 for j in self._trees.ensemble.inputs.tolist():
                     if (j,) in basis.effects and j not in self.mains:
-                        was, now = self._part_of(self._trees, j), self._part_of(self._cut, j)
-                        columns[basis.effects[(j,)]] += was.columns - now.columns
-                        columns[0] += was.intercept - now.intercept
+                        own = basis.effects[(j,)]
+                        lost = self._part_of(self._trees, j).columns - self._part_of(self._cut, j).columns
+                        columns[own] += lost
+                        columns[0] -= self._mean(lost, no_effects, own)
         if reduced.selection.model == SAMPLE:  # no solution: the intercept keeps the mean score
             change = columns - model.initial_weights()[: basis.n_columns]
             columns[0] -= self._mean(change[fixed], no_effects, fixed)

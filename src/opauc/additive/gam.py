@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, Unpack, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,18 +14,22 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.constraints import Constraints
 from opauc.additive.drift import FeatureDrift, find_drift
 from opauc.additive.editing import TermEdit, edit_term, list_edits, remove_term
 from opauc.additive.explain import Terms
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
-from opauc.additive.input import InMemoryRows, next_rows
+from opauc.additive.input import InMemoryRows, labeled_parts, labeled_table, next_rows
 from opauc.additive.leaks import Leak, find_leaks
+from opauc.additive.named_constraints import Bounds, ColumnPair, Columns, ConstraintOptions, NamedBasis
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
+from opauc.additive.price import LabeledRows, Price, price
 from opauc.additive.reasons import FEATURE, Reasons, check_reasons, find_reasons, input_features
 from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit, ForgetReport
+from opauc.additive.stream_fit import fit_stream
 from opauc.additive.terms import Explanation, Term
 from opauc.core.fit import only_scores
 from opauc.core.loop import Trainer
@@ -34,13 +38,20 @@ from opauc.core.parameters import Jobs, check_param
 from opauc.core.threads import use_threads
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data.encode.number_reading import OrdinalReading
-from opauc.data.options import DEFAULTS
+from opauc.data.options import DEFAULTS, ReadOptions
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
+from opauc.data.table_source import TableSource
 from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.estimators.algebra import SumsAlgebra
 from opauc.estimators.docstrings import own_docstrings
-from opauc.estimators.input_checks import CheckedBatch, check_classes, check_labels, check_not_exchanged
+from opauc.estimators.input_checks import (
+    CheckedBatch,
+    check_classes,
+    check_labels,
+    check_labels_given,
+    check_not_exchanged,
+)
 from opauc.estimators.scoring import Scored
 from opauc.types import Array, Floats, Labels, RandomState, random_key
 
@@ -109,6 +120,12 @@ class OnePassGAM(SumsAlgebra):
         Columns whose values are numbers, whatever would be inferred; their values are no codes either.
     drop : list of str or int, default=None
         Columns to leave out.
+    monotone_constraints : dict or array-like of int, default=None
+        Columns in which the score never falls (1) or never rises (-1), whatever the other columns are: a dict by name
+        or position, or an array with 0 for all other columns. Trees grow under it too. Categories have no order.
+    interaction_constraints : list of lists of str or int, default=None
+        Groups of columns, by name or position: only columns of one group interact, in pairs, trees and crossed codes.
+        Columns in no group are one more group.
     random_state : int, RandomState or None, default=None
         Seed of the initial sample.
     n_jobs : int or None, default=-1
@@ -179,6 +196,8 @@ class OnePassGAM(SumsAlgebra):
         categorical: Sequence[str | int] | None = None,
         numeric: Sequence[str | int] | None = None,
         drop: Sequence[str | int] | None = None,
+        monotone_constraints: Mapping[str | int, int] | Sequence[int] | None = None,
+        interaction_constraints: Sequence[Sequence[str | int]] | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -191,10 +210,19 @@ class OnePassGAM(SumsAlgebra):
         self.categorical = categorical
         self.numeric = numeric
         self.drop = drop
+        self.monotone_constraints = monotone_constraints
+        self.interaction_constraints = interaction_constraints
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        label: str | int | None = None,
+    ) -> Self:
         """Fit the model to labeled rows in one pass; what was fitted before is discarded.
 
         Parameters
@@ -203,11 +231,16 @@ class OnePassGAM(SumsAlgebra):
             A data frame of pandas, polars or pyarrow with numbers, strings, booleans,
             dates and missing values, whose column types are inferred from the initial
             sample and its labels as `opauc.train` infers those of files; or an array of
-            numbers with nan where missing, all of which are used as numbers.
-        y : array-like of shape (n_samples,)
+            numbers with nan where missing, all of which are used as numbers. What streams as
+            Arrow (a relation of DuckDB, a LazyFrame, a table of Ibis, a dataset, a reader) is read batch by batch, in
+            constant memory; the initial sample of a stream that can be read once is its first rows.
+        y : array-like of shape (n_samples,), default=None
             Labels of two classes; the greater one is the positive class.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; rows of weight zero are dropped.
+            Weight of each row; rows of weight zero are dropped. With weights, a stream is read whole.
+        label : str or int, default=None
+            The column of a table that has the labels, by name or position, in place of y. Rows are then read as
+            `opauc.train` reads those of files.
 
         Returns
         -------
@@ -220,9 +253,14 @@ class OnePassGAM(SumsAlgebra):
         >>> OnePassGAM().fit([[0.0], [1.0], [2.0], [4.0]] * 30, ["no", "no", "yes", "yes"] * 30).predict([[3.5]])
         array(['yes'], dtype='<U3')
         """
-        check_not_exchanged(X, y)
+        in_memory = check_labels_given(type(self).__name__, X, y, label, sample_weight)
         with changing(self) as transaction, self._threads():
-            self._fit_rows(X, y, sample_weight, transaction)
+            table = None if in_memory or sample_weight is not None else labeled_table(X, y, label)
+            if table is not None:
+                self._fit_table(*table)
+            else:
+                assert y is not None, "labels are given in one way"
+                self._fit_rows(X, y, sample_weight, transaction)
             if not self._fitted.counts.both:
                 raise ValueError(
                     f"OnePassGAM needs rows of two classes, got one class: every row is of class {self._only_class()}"
@@ -233,7 +271,13 @@ class OnePassGAM(SumsAlgebra):
         return self
 
     def partial_fit(
-        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        label: str | int | None = None,
     ) -> Self:
         """Train on one more batch of labeled rows; any cut of the rows into batches gives the same model.
 
@@ -245,13 +289,15 @@ class OnePassGAM(SumsAlgebra):
         Parameters
         ----------
         X : table, array-like or sparse matrix of shape (n_samples, n_features)
-            Rows as in `fit`. Categories that turn up after the initial sample are pooled.
-        y : array-like of shape (n_samples,)
+            Rows as in `fit`, streams too. Categories that turn up after the initial sample are pooled.
+        y : array-like of shape (n_samples,), default=None
             Their labels.
         classes : array-like of shape (2,), default=None
             Both class labels; needed on the first call unless y holds both.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row; rows of weight zero are dropped.
+        label : str or int, default=None
+            The column of a table that has the labels, by name or position, in place of y.
 
         Returns
         -------
@@ -265,16 +311,20 @@ class OnePassGAM(SumsAlgebra):
         >>> model.partial_fit([[2.0]], [1]).classes_
         array([-1,  1])
         """
+        in_memory = check_labels_given(type(self).__name__, X, y, label, sample_weight)
         with changing(self) as transaction, self._threads():
             first = not self.__sklearn_is_fitted__()
             warned = set() if first else {(type(warning), warning.name) for warning in self._warnings()}
-            before = check_classes(None if first else self.classes_, classes)
-            self._train_batch(X, y, before, sample_weight, transaction)
-            if self.classes_.size < 2:
-                raise ValueError(
-                    "classes must be passed on the first call to partial_fit when y holds one class only, "
-                    f"here {self.classes_.tolist()[0]!r}"
-                )
+            known = check_classes(None if first else self.classes_, classes)
+            whole: list[tuple[Any, Any, Any]] = [(X, y, sample_weight)]
+            for rows, labels, weight in whole if in_memory else labeled_parts(X, y, sample_weight, label):
+                self._train_batch(rows, labels, known, weight, transaction)
+                known = self.classes_
+                if known.size < 2:
+                    raise ValueError(
+                        "classes must be passed on the first call to partial_fit when y holds one class only, "
+                        f"here {known.tolist()[0]!r}"
+                    )
             for warning in self._warnings():
                 if (type(warning), warning.name) not in warned:
                     warnings.warn(warning, stacklevel=2)
@@ -577,6 +627,153 @@ class OnePassGAM(SumsAlgebra):
         other._trim_reading()
         return other
 
+    def constrain(
+        self,
+        *,
+        increasing: Columns = (),
+        decreasing: Columns = (),
+        convex: Columns = (),
+        concave: Columns = (),
+        without: Columns = (),
+        pairs: Sequence[ColumnPair] | None = None,
+        no_pairs: bool = False,
+        equal_mean: Columns = (),
+        bounds: Bounds | None = None,
+        fixed: str | Sequence[str] = (),
+    ) -> OnePassGAM:
+        """Return the best model of all rows seen that satisfies constraints, from the sums alone.
+
+        The basis stays as it is, and is fixed if it was not. Weights are the exact
+        minimum under the constraints, for all values of the other columns; later
+        rows, `merge` and `forget` keep them so. Constraints add to those that the
+        model has. This model does not change.
+
+        Crossed codes and effects of single values of a column with a shape or a
+        bound leave the model. Trees stay where columns increase or decrease, with
+        leaf values in that order; they leave if they split on a column that is
+        convex, concave, bounded or left out, and with `pairs`, `no_pairs` and
+        `equal_mean`. A threshold of `use_threshold` is not taken over.
+
+        Parameters
+        ----------
+        increasing, decreasing : str, int or list of these, default=()
+            Numeric columns in which the score never falls, or never rises. Missing values are free.
+        convex, concave : str, int or list of these, default=()
+            Numeric columns in which the score bends upwards or downwards only, between their smallest and largest knot.
+        without : str, int or list of these, default=()
+            Columns that no term uses.
+        pairs : list of pairs of str or int, default=None
+            The only pairs that stay.
+        no_pairs : bool, default=False
+            Whether all pairs leave.
+        equal_mean : str, int or list of these, default=()
+            Columns of categories, or of two values, whose groups all have the same mean score; rows count with
+            p (1 - p), as in all means of terms. Rare categories without a column of their own are one group.
+        bounds : dict, default=None
+            Intervals of the curve or the levels of columns, as in `terms_`, at some of their values:
+            `{"age": {30: (None, 0.5)}}`, None where the interval is open.
+        fixed : str or list of str, default=()
+            Names of curves, levels and pairs ("age", "age × hours") whose weights stay as they are.
+
+        Returns
+        -------
+        model : OnePassGAM
+            The constrained model.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 1, 0, 1] * 30
+        >>> model = OnePassGAM().fit(rows, labels).constrain(increasing="x0")
+        >>> scores = model.decision_function([[0.0], [1.0], [2.0], [4.0]])
+        >>> bool((scores[1:] > scores[:-1] - 1e-9).all())
+        True
+        """
+        options = ConstraintOptions(
+            increasing=increasing, decreasing=decreasing, convex=convex, concave=concave, without=without, pairs=pairs,
+            no_pairs=no_pairs, equal_mean=equal_mean, bounds=bounds, fixed=fixed,
+        )  # fmt: skip
+        with reading(self):
+            constraints = self._joined(self._resolve(options))
+            other = type(self)(**self.get_params(deep=False))
+            other.__dict__.update(self.__dict__)
+            other.__dict__.pop("_threshold", None)  # it was chosen for other scores
+            other._fitted = self._fitted.with_constraints(constraints, self._input_names())
+            other._trim_reading()
+            _ = other._fitted.scorer  # constraints that no weights satisfy are an error here
+            return other
+
+    def price_of(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **constraints: Unpack[ConstraintOptions],
+    ) -> Price:
+        """Return what constraints cost, each by itself and all together, without applying them.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features), default=None
+            Rows to measure the AUC on, best those the model was not trained on.
+        y : array-like of shape (n_samples,), default=None
+            Their labels, of both classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+        **constraints
+            Constraints as in `constrain`.
+
+        Returns
+        -------
+        price : Price
+            Rises of the log loss, estimated from the sums, and AUCs if rows are given.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows, labels = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 1, 0, 1] * 30
+        >>> price = OnePassGAM().fit(rows, labels).price_of(increasing="x0", X=rows, y=labels)
+        >>> price.together.log_loss > 0, price.together.auc_change <= 0
+        (True, True)
+        """
+        if (X is None) != (y is None):
+            raise ValueError("X and y: expected both or neither")
+        with reading(self), self._threads():
+            resolved, rows = self._resolve(constraints), None
+            self._joined(resolved)
+            if not resolved:
+                raise ValueError("price_of: expected a constraint, such as increasing='age'")
+            if X is not None and y is not None:
+                numbers = next_rows(self, X, self._columns, learn=False).rows
+                checked = self._check(numbers, y, self.classes_, sample_weight)
+                rows = LabeledRows(numbers, checked.labels, checked.sample_weight)
+            return price(self._fitted, resolved, self._input_names(), rows)
+
+    @property
+    def constraints_(self) -> list[str]:
+        """The constraints that the weights satisfy, in words."""
+        with reading(self):
+            check_is_fitted(self)
+            return self._fitted.constraints.describe(self._input_names())
+
+    def _resolve(self, options: ConstraintOptions) -> Constraints:
+        """Return constraints by the positions of inputs."""
+        check_is_fitted(self)
+        if not self._fitted.can_train:
+            raise only_scores()
+        names, schema, parts = self._input_names(), self._columns, dict[str, list[int]]()
+        for j, column in enumerate([c.name for c in schema.columns for _ in c.inputs] if schema else names):
+            parts.setdefault(column, []).append(j)
+        categories = [{}] * len(names) if schema is None else schema.category_names()
+        named = NamedBasis(self._fitted.current.basis, names, categories, self._column_names(), parts)
+        return named.resolve(options, self._fitted.final.weights)
+
+    def _joined(self, constraints: Constraints) -> Constraints:
+        """Return constraints with those that the model has; raise ParameterError where they contradict these."""
+        joined = self._fitted.constraints.join(constraints)
+        joined.check(self._input_names())
+        return joined
+
     def empty_copy(self) -> OnePassGAM:
         """Return a model with the same basis and no rows: shards that begin with it can be merged.
 
@@ -821,11 +1018,30 @@ class OnePassGAM(SumsAlgebra):
 
     def _factory(self, n_rows: int = 0) -> AdditiveFactory:
         """Return how the parameters become a fit, where so many rows are known to come."""
-        columns = self._columns
+        columns, parameters = self._columns, self.get_params(deep=False)
         inputs = Inputs.of(columns, () if columns is not None else self._column_names())
-        return AdditiveFactory(
-            self.get_params(deep=False), inputs=inputs, n_rows=n_rows, width=self.n_features_in_, policy=self._policy
-        )
+        if self.monotone_constraints is not None or self.interaction_constraints is not None:
+            parameters |= self._constraint_parameters(inputs.names)
+        return AdditiveFactory(parameters, inputs=inputs, n_rows=n_rows, width=self.n_features_in_, policy=self._policy)
+
+    def _constraint_parameters(self, inputs: Sequence[str]) -> dict[str, object]:
+        """Return the parameters that name columns of X by the names of their inputs; unused columns have none."""
+        given, names, settings = self.monotone_constraints, self._column_names(), self._settings()
+        if given is not None and not isinstance(given, Mapping) and len(given) != len(names):
+            raise ValueError(f"monotone_constraints: expected {len(names)} numbers, one per column, got {len(given)}")
+
+        def name_of(column: str | int) -> str | int:
+            return names[column] if isinstance(column, int) and 0 <= column < len(names) else column
+
+        unused = set(names) - set(inputs)
+        directions = {name_of(column): sign for column, sign in settings.monotone_constraints}
+        groups = settings.interaction_constraints
+        return {
+            "monotone_constraints": {name: sign for name, sign in directions.items() if name not in unused},
+            "interaction_constraints": None
+            if groups is None
+            else [[name for name in map(name_of, group) if name not in unused] for group in groups],
+        }
 
     def _settings(self) -> AdditiveSettings:
         """Return the parameters, checked."""
@@ -863,6 +1079,15 @@ class OnePassGAM(SumsAlgebra):
         if forgets_rows and self._fitted.counts.both:
             self._fitted = self._fitted.with_basis()
             self._trim_reading()
+
+    def _fit_table(self, table: TableSource, label: str | int) -> None:
+        """Fit a table or a stream whose label is one of its columns, batch by batch."""
+        settings = self._settings()
+        options = ReadOptions(
+            label=label, categorical=settings.categorical, numeric=settings.numeric, drop=settings.drop
+        )
+        factory = AdditiveFactory(self.get_params(deep=False), policy=self._policy)
+        self._adopt(fit_stream(factory, table, options))
 
     def _fix_basis(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fix the column types and the basis from an initial sample of the rows; none of them is processed."""

@@ -17,7 +17,9 @@ from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.blend import TREES, Blend, ValidationRows, average_ensembles
 from opauc.additive.codes import find_coded_inputs
-from opauc.additive.crossed_search import find_crossed_codes
+from opauc.additive.constrained_fit import BasisConstraints
+from opauc.additive.constraints import NO_CONSTRAINTS, Constraints
+from opauc.additive.crossed_search import CrossingRule, find_crossed_codes
 from opauc.additive.initial_sample import (
     Sample,
     SampleRows,
@@ -34,7 +36,7 @@ from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, Growth, Searc
 from opauc.additive.row_shards import sum_shards
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
-from opauc.additive.trees import CodedRows, code_folds, cross_fit, grow_ensemble
+from opauc.additive.trees import CodedRows, GrowthLimits, code_folds, cross_fit, grow_ensemble
 from opauc.core.threads import count_threads
 from opauc.types import Floats, Labels
 
@@ -46,19 +48,24 @@ class BasisModel(NamedTuple):
     model: AdditiveLogistic
 
     @classmethod
-    def of_parts(cls, basis: Basis, arrays: dict[str, NDArray[np.float64]]) -> BasisModel:
-        """Return a basis and the model that gave these arrays."""
+    def of_parts(cls, basis: Basis, arrays: dict[str, NDArray[np.float64]], constraints: Constraints) -> BasisModel:
+        """Return a basis and the model that gave these arrays, under constraints."""
         check_model_arrays(
             arrays, basis.groups, basis.random_effects.size, basis.trees, basis.crossed.size
         )  # before memory is taken for penalties
-        return cls(basis, AdditiveLogistic.from_arrays(basis_columns(basis), arrays))
+        return cls(basis, AdditiveLogistic.from_arrays(basis_columns(basis, constraints), arrays))
+
+    def with_constraints(self, constraints: Constraints, names: tuple[str, ...] = ()) -> BasisModel:
+        """Return the same sums with weights under other constraints; messages name inputs."""
+        return self._replace(model=replace(self.model, columns=basis_columns(self.basis, constraints, names)))
 
 
-def basis_columns(basis: Basis) -> BasisColumns:
-    """Return the penalties and the column groups that a model needs from a basis."""
+def basis_columns(basis: Basis, constraints: Constraints = NO_CONSTRAINTS, names: tuple[str, ...] = ()) -> BasisColumns:
+    """Return the penalties, the column groups and the constraints that a model needs from a basis."""
     penalties, owners = Penalties(basis.groups, basis.roughness), basis.random_effects.group_index()
     main, certain = basis.main_columns(), basis.certain_columns()
-    return BasisColumns(penalties, main, certain, owners, basis.trees, basis.crossed)
+    own = BasisConstraints(basis, constraints, names) if constraints else None
+    return BasisColumns(penalties, main, certain, owners, basis.trees, basis.crossed, own)
 
 
 def fit_basis(
@@ -67,8 +74,11 @@ def fit_basis(
     categorical: NDArray[np.bool_],
     seed: int,
     policy: AdditivePolicy = ADDITIVE_POLICY,
+    constraints: Constraints = NO_CONSTRAINTS,
 ) -> BasisModel:
     """Return the basis that suits a sample of the buffered rows, and the sums of all of them.
+
+    Weights are solved for under constraints, and trees grow under the monotone ones and those of the settings.
 
     Examples
     --------
@@ -98,26 +108,29 @@ def fit_basis(
     mains = Basis.of_effects(effects)
     search = InteractionSearch(mains, effects, sample, settings, policy.search, policy.smoothing, may_join)
     basis, fit = search.fit()
-    coded = find_coded_inputs(effects, sample, fit.scores, policy.code, settings.numeric)
+    uncoded = constraints.uncoded.union(settings.numeric)
+    coded = find_coded_inputs(effects, sample, fit.scores, policy.code, uncoded)
     random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
     aucs = measure_inputs(sample, categorical, policy.leak)
     basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
     if settings.interactions == AUTO:
-        crossed = find_crossed_codes(basis, sample, fit, not no_more_rows, settings.numeric, policy.crossed)
+        may_cross = CrossingRule(constraints.uncoded, settings.interaction_constraints)
+        crossed = find_crossed_codes(basis, sample, fit, not no_more_rows, settings.numeric, policy.crossed, may_cross)
         basis = replace(basis, crossed=crossed)
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
-    start = AdditiveLogistic.start(basis_columns(basis), initial)
+    start = AdditiveLogistic.start(basis_columns(basis, constraints), initial)
     parts = LabeledSample(rows, labels, weights, categorical)
     model = parts.add_to(start, basis, others)
     if may_join:
         growths = policy.tree.growths(settings.effort, few_rows)
+        limits = GrowthLimits(tuple(constraints.directions), settings.interaction_constraints)
         if few_rows:
-            blend, lambdas = _cross_fit_trees(basis, model, parts, order, growths, seed, policy)
+            blend, lambdas = _cross_fit_trees(basis, model, parts, order, growths, seed, policy, limits)
         else:
-            blend, lambdas = _grow_trees(basis, model, parts, validation, others, growths, seed, policy)
+            blend, lambdas = _grow_trees(basis, model, parts, validation, others, growths, seed, policy, limits)
         basis, blend = _accept(basis, blend, policy.tree)
         model = model.merge_initial(parts.add_to(start, basis, validation)) if n_validation else model
-        model = replace(model, columns=basis_columns(basis), blend=blend, lambdas=lambdas)
+        model = replace(model, columns=basis_columns(basis, constraints), blend=blend, lambdas=lambdas)
     return BasisModel(basis, model.with_candidates())
 
 
@@ -168,6 +181,7 @@ def _grow_trees(
     growths: Sequence[Growth],
     seed: int,
     policy: AdditivePolicy,
+    limits: GrowthLimits,
 ) -> tuple[Blend | None, Floats]:
     """Return the blend with an ensemble that is grown on many rows and validated on others, and smoothing parameters.
 
@@ -182,7 +196,10 @@ def _grow_trees(
     coded = CodedRows(codes.of_rows(own), labels[at], weights[at] / grown.shares[labels[at]])
     held_out = sample.coded(codes, validation, weights[validation])
     max_leaves = policy.tree.max_leaves_of_all // len(growths)
-    ensembles = [grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, count_threads()) for growth in growths]
+    n_threads = count_threads()
+    ensembles = [
+        grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, n_threads, limits) for growth in growths
+    ]
     scored = [(one, one.products(held_out.codes, one.values)) for one in ensembles if one is not None]
     additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
     if not scored:
@@ -201,6 +218,7 @@ def _cross_fit_trees(
     growths: Sequence[Growth],
     seed: int,
     policy: AdditivePolicy,
+    limits: GrowthLimits,
 ) -> tuple[Blend | None, Floats]:
     """Return the blend with ensembles of which each is grown without one fold of the rows and validated on it.
 
@@ -218,7 +236,8 @@ def _cross_fit_trees(
         without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
         additive[folds == fold] = basis.products(rows[at], without.solve(policy, narrow=True).weights)
     max_leaves = policy.tree.max_leaves_of_all // (policy.tree.n_folds * len(growths))
-    parts = [cross_fit(codes, coded, folds, growth, max_leaves, seed, count_threads()) for growth in growths]
+    n_threads = count_threads()
+    parts = [cross_fit(codes, coded, folds, growth, max_leaves, seed, n_threads, limits) for growth in growths]
     grown = [part for part in parts if part is not None]
     if not grown:
         return None, lambdas

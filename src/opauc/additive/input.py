@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +21,8 @@ from opauc.data.frames import is_table, to_table, with_text_names
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.column import CATEGORY, NUMBER, ColumnSchema
 from opauc.data.schema.table import UNLABELED, TableSchema, table_of
-from opauc.errors import InputError
+from opauc.data.table_source import TableSource
+from opauc.errors import InputError, Parameter
 from opauc.types import Floats, Labels
 
 if TYPE_CHECKING:
@@ -97,6 +99,30 @@ class InMemoryRows:
         assert schema is not None
         rows, schema, _ = schema.learn(self.data).warned()
         return InputRows(rows, schema)
+
+
+def labeled_parts(X: Any, y: Any, sample_weight: Any, label: str | int | None) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield rows, labels and weights: of a stream part by part, of anything else all at once."""
+    from opauc.data import labeled  # pyarrow, which arrays do not wait for
+
+    yield from labeled.labeled_parts(X, y, sample_weight, label)
+
+
+def labeled_table(X: Any, y: Any, label: str | int | None) -> tuple[TableSource, str | int] | None:
+    """Return a table with its label column, or a stream with labels beside it; None of anything else with labels."""
+    from opauc.data.labeled import LabeledTable, check_label_column
+    from opauc.data.tables import is_stream, is_table_source, table_source
+
+    if label is not None:
+        table = X if is_table_source(X) else to_table(X)
+        if not is_table_source(table):
+            raise InputError(Parameter("label", label), f" names a column of a table, got {type(X).__name__}")
+        check_label_column(table, label)
+        return table_source(table), label
+    if not is_stream(X):
+        return None
+    joined = LabeledTable(table_source(X), y)
+    return joined, joined.label
 
 
 def next_rows(estimator: BaseEstimator, X: ArrayLike, columns: TableSchema | None, learn: bool) -> InputRows:

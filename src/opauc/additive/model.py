@@ -15,6 +15,13 @@ from opauc.additive.basis.crossed_codes import NO_CROSSED_CODES, CrossedCodes
 from opauc.additive.basis.ensemble import TreeEnsemble
 from opauc.additive.basis.groups import ColumnGroups
 from opauc.additive.blend import ADDITIVE, BLEND_SCHEMA, INTERCEPT, TREES, Blend
+from opauc.additive.constrained_fit import (
+    BasisConstraints,
+    candidate_under_constraints,
+    constrained_covariance,
+    fit_constrained,
+    nearest_weights,
+)
 from opauc.additive.crossed_sums import CROSSED_SCHEMA, CrossedSums
 from opauc.additive.drift import BIN_COUNTS_SCHEMA, BinCounts
 from opauc.additive.fit import PenalizedFit
@@ -38,6 +45,7 @@ from opauc.additive.selection import (
     CandidateModels,
     ModelSelection,
     candidate_columns,
+    candidate_lambdas,
     candidate_weights,
 )
 from opauc.additive.smoothing import factorize, smooth, solve
@@ -100,7 +108,7 @@ class BasisColumns(NamedTuple):
     """The columns of a basis: their penalties, and how many are main effects or come before uncertain pairs.
 
     `group_index` has the input of each random effect, counted among the inputs that have any. `crossed` are the
-    crossed codes.
+    crossed codes. `constraints` are those that weights satisfy whenever they are solved for.
     """
 
     penalties: Penalties
@@ -109,6 +117,7 @@ class BasisColumns(NamedTuple):
     group_index: NDArray[np.int64] = NO_GROUPS
     trees: TreeEnsemble | None = None
     crossed: CrossedCodes = NO_CROSSED_CODES
+    constraints: BasisConstraints | None = None
 
     @property
     def n_columns(self) -> int:
@@ -124,7 +133,7 @@ class FinalWeights(NamedTuple):
     """Weights of columns, random effects, crossed codes and leaves in turn, smoothing parameters, and the selection.
 
     `scale` is the weight of the additive part in the blend with the trees, by which all but those of the leaves are
-    multiplied.
+    multiplied. `active` are the constraints that hold with equality, as rows of column weights.
     """
 
     weights: Floats
@@ -132,6 +141,7 @@ class FinalWeights(NamedTuple):
     selection: ModelSelection
     effect_lambdas: Floats  # one per input with random effects
     scale: float = 1.0
+    active: csr_array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,10 +237,10 @@ class AdditiveLogistic:
 
     def with_candidates(self) -> Self:
         """Return the model with the candidates that the rows of the warm-up buffer give."""
-        penalties, columns = self.columns.penalties, self.columns.candidates()
-        of_all = candidate_weights(self.sums, penalties, self.lambdas, columns[FULL])
+        columns = self.columns.candidates()
+        of_all = self._candidate(self.sums, self.lambdas, columns[FULL])
         weights = [
-            of_all if kept.size == of_all.size else candidate_weights(self.sums, penalties, self.lambdas, kept)
+            of_all if kept.size == of_all.size else self._candidate(self.sums, self.lambdas, kept)
             for kept in columns.values()
         ]
         return replace(self, candidates=CandidateModels.of(np.stack(weights)))
@@ -344,8 +354,10 @@ class AdditiveLogistic:
 
         `narrow` allows float32 factors, which are faster; shards merged in another order then agree to six digits.
         """
-        selection, no_effects = self.candidates.select(), np.zeros(self.columns.group_index.size)
-        initial_lambdas = np.ones(np.unique(self.columns.group_index).size)
+        constraints = self.columns.constraints
+        has_trees = self.blend is not None and (constraints is None or constraints.keeps_trees)
+        selection = self.candidates.select(with_trees=has_trees)
+        no_effects, initial_lambdas = np.zeros(self.columns.group_index.size), self._initial_effect_lambdas()
         if not self.counts.both:
             zeros = np.zeros(self.sums.n_features + no_effects.size + self.crossed.size + self._no_leaves().size)
             return FinalWeights(zeros, self.lambdas, selection, initial_lambdas)
@@ -355,40 +367,77 @@ class AdditiveLogistic:
             weights = self.initial_weights()
             weights[0] += prior_shift
             return FinalWeights(weights, self.lambdas, selection._replace(model=SAMPLE), initial_lambdas)
-        fit = self._fit(policy.smoothing if narrow else policy.smoothing.in_float64(), narrow)
+        smoothing = policy.smoothing if narrow and constraints is None else policy.smoothing.in_float64()
+        is_blend = selection.model == FULL and self.blend is not None
+        scale = float(self.blend.weights[ADDITIVE]) if is_blend and self.blend is not None else 1.0
+        fit, active = self._fit(smoothing, scale or 1.0, narrow)
         weights, effects, crossed = fit.weights, fit.effects, self.crossed.effects(self.columns.crossed)
-        if selection.model == FULL and self.blend is not None:
-            blend, leaves = self.blend.weights, self.blend.leaf_weights(policy.tree)
-            all_weights = _blend_weights(blend, np.concatenate([weights, effects, crossed]), leaves)
-            scale = float(blend[ADDITIVE])
-            return FinalWeights(all_weights, fit.lambdas, selection, fit.effect_lambdas, scale)
+        if constraints is not None:
+            crossed = np.where(constraints.kept_levels, crossed, 0.0)
+        if is_blend and self.blend is not None:
+            leaves = self._in_order(self.blend.leaf_weights(policy.tree))
+            all_weights = _blend_weights(self.blend.weights, np.concatenate([weights, effects, crossed]), leaves)
+            return FinalWeights(all_weights, fit.lambdas, selection, fit.effect_lambdas, scale, active)
         if selection.model not in (FULL, PAIRS):
             rest = replace(self.sums, rhs=self.sums.rhs - self.random_effects.products.T @ effects)
-            kept = self.columns.candidates()[selection.model]
-            weights = candidate_weights(rest, self.columns.penalties, fit.lambdas, kept)
+            weights = self._candidate(rest, fit.lambdas, self.columns.candidates()[selection.model])
         all_weights = np.concatenate([weights, effects, crossed, self._no_leaves()])
-        return FinalWeights(all_weights, fit.lambdas, selection, fit.effect_lambdas)
+        return FinalWeights(all_weights, fit.lambdas, selection, fit.effect_lambdas, active=active)
+
+    def _candidate(self, sums: LinearizedSums, lambdas: Floats, columns: NDArray[np.int64]) -> Floats:
+        """Return the weights of a candidate model, which has only these columns."""
+        penalties, constraints = self.columns.penalties, self.columns.constraints
+        if constraints is None:
+            return candidate_weights(sums, penalties, lambdas, columns)
+        limited = candidate_lambdas(penalties, lambdas, columns)
+        return candidate_under_constraints(sums, penalties, limited, columns, constraints)
+
+    def _in_order(self, leaves: Floats) -> Floats:
+        """Return leaf weights that satisfy the constraints."""
+        constraints, blend = self.columns.constraints, self.blend
+        if constraints is None or blend is None:
+            return leaves
+        return constraints.leaf_values(blend.ensemble, leaves, blend.kept)
 
     def initial_weights(self) -> Floats:
         """Return the weights of the fit to the initial sample; without trees, effects of categories are zero in it."""
-        if self.blend is not None:
-            return _blend_weights(self.blend.point, self.blend.additive, self.blend.ensemble.values)
-        return np.concatenate([self.sums.expansion_point, np.zeros(self.columns.group_index.size + self.crossed.size)])
+        constraints, n_columns = self.columns.constraints, self.columns.n_columns
+        if self.blend is None or not (constraints is None or constraints.keeps_trees):
+            weights = self._nearest(self.sums.expansion_point)
+            n_others = self.columns.group_index.size + self.crossed.size + self._no_leaves().size
+            return np.concatenate([weights, np.zeros(n_others)])
+        additive = self.blend.additive.copy()
+        additive[:n_columns] = self._nearest(additive[:n_columns], float(self.blend.point[ADDITIVE]) or 1.0)
+        if constraints is not None:
+            additive[n_columns:] *= np.concatenate([constraints.kept_effects, constraints.kept_levels])
+        return _blend_weights(self.blend.point, additive, self._in_order(self.blend.ensemble.values))
+
+    def _nearest(self, weights: Floats, scale: float = 1.0) -> Floats:
+        """Return the column weights nearest to others that satisfy the constraints."""
+        constraints = self.columns.constraints
+        if constraints is None:
+            return weights
+        return nearest_weights(weights, self.sums, self.columns.penalties, self.lambdas, constraints, scale)
+
+    def _initial_effect_lambdas(self) -> Floats:
+        return np.ones(np.unique(self.columns.group_index).size)
 
     def _no_leaves(self) -> Floats:
         """Return leaf weights of zero."""
         return np.zeros(0 if self.columns.trees is None else self.columns.trees.n_leaves)
 
-    def _fit(self, policy: SmoothingPolicy, narrow: bool) -> MixedFit:
-        """Return the fit of all columns and random effects; `narrow` spares the last step."""
+    def _fit(self, policy: SmoothingPolicy, scale: float, narrow: bool) -> tuple[MixedFit, csr_array | None]:
+        """Return the fit of columns and random effects, and active constraints; `narrow` spares the last step."""
         penalties, gram, rhs = self.columns.penalties, self.sums.gram, self.sums.rhs
-        if self.random_effects.size:
-            return smooth_with_random_effects(
-                self.sums, self.random_effects, self.columns.group_index, penalties, self.lambdas, policy, narrow
-            )
+        effects, group_index, constraints = self.random_effects, self.columns.group_index, self.columns.constraints
+        if constraints is not None:
+            return fit_constrained(self.sums, effects, group_index, penalties, self.lambdas, constraints, scale, policy)
+        if effects.size:
+            fit = smooth_with_random_effects(self.sums, effects, group_index, penalties, self.lambdas, policy, narrow)
+            return fit, None
         weights, lambdas = smooth(gram, rhs, penalties, self.lambdas, policy.final_steps, policy)
         weights = weights if narrow else solve(gram, rhs, penalties, lambdas)
-        return MixedFit(weights, np.empty(0), lambdas, np.empty(0))
+        return MixedFit(weights, np.empty(0), lambdas, np.empty(0)), None
 
     def _prior_shift(self) -> float:
         """Return the change of the log-odds of the classes since the initial sample."""
@@ -398,6 +447,10 @@ class AdditiveLogistic:
     def covariance(self, final: FinalWeights) -> Floats:
         """Return the covariance matrix of the column weights, (gram + penalties)^-1, with both triangles."""
         gram = self._system(final).eliminated[0] if self.random_effects.size else self.sums.gram
+        if self.columns.constraints is not None and final.active is not None:
+            free = np.flatnonzero(self.columns.constraints.free)
+            lower = self.columns.penalties.add_to(gram, final.lambdas)[np.ix_(free, free)]
+            return final.scale**2 * constrained_covariance(lower, final.active, free, self.columns.n_columns)
         upper = factorize(self.columns.penalties.add_to(gram, final.lambdas))
         inverse, _ = lapack.dpotri(upper, lower=0, overwrite_c=1)
         full: Floats = np.triu(inverse) + np.triu(inverse, 1).T
@@ -406,6 +459,8 @@ class AdditiveLogistic:
     def random_effect_variances(self, final: FinalWeights) -> Floats:
         """Return the variance of each random effect, given all other weights."""
         variances: Floats = 1.0 / (self.random_effects.curvature + final.effect_lambdas[self.columns.group_index])
+        if self.columns.constraints is not None:
+            variances = np.where(self.columns.constraints.kept_effects, variances, 0.0)
         return final.scale**2 * variances
 
     def _system(self, final: FinalWeights) -> BorderedSystem:

@@ -362,8 +362,27 @@ class CrossedPolicy:
     max_examples: int = 100  # combinations that terms show, the most frequent ones
 
 
+@dataclass(frozen=True)
+class ConstraintPolicy:
+    """How exactly constraints on the weights hold, and when they count as impossible.
+
+    Examples
+    --------
+    >>> from opauc.additive.policy import CONSTRAINT_POLICY
+    >>> CONSTRAINT_POLICY.tolerance
+    1e-11
+    """
+
+    tolerance: float = 1e-11  # log-odds, for weights of at most one: some ten times the rounding of their sums
+    rank_tolerance: float = 1e-10  # share of a normal that is independent of the equalities, below which none is
+    # Distance of the dual problem from its target, one over the length of the shortest step: with less, none exists.
+    infeasible_distance: float = 1e-7
+    max_rounds: int = 200  # of adding violated inequalities; 3 to 15 are usual
+    max_iterations_per_row: int = 30  # of non-negative least squares; about one is usual
+
+
 SEARCH_POLICY, TREE_POLICY, CODE_POLICY = SearchPolicy(), TreePolicy(), CodePolicy()
-CROSSED_POLICY = CrossedPolicy()
+CROSSED_POLICY, CONSTRAINT_POLICY = CrossedPolicy(), ConstraintPolicy()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Self, TypeAlias
@@ -121,6 +121,18 @@ class RandomEffectSums(Mergeable):
         shared.eliminate_zeros()
         return type(self)(*remaining, shared)
 
+    def restrict(self, categories: NDArray[np.int64], columns: NDArray[np.int64], fixed: Floats) -> Self:
+        """Return the sums of some categories and columns, given the weights of the other columns."""
+        at = np.flatnonzero(fixed)
+        return type(self)(
+            self.products[np.ix_(categories, columns)],
+            self.curvature[categories],
+            self.rhs[categories] - self.products[np.ix_(categories, at)] @ fixed[at],
+            self.squares[categories],
+            self.counts[categories],
+            csr_array(self.shared[categories][:, categories]),
+        )
+
     def to_arrays(self) -> Arrays:
         """Return copies of the sums, for a file or the network."""
         return {
@@ -190,6 +202,10 @@ NEAR = 0.01
 MAX_ITERATIONS, RELATIVE_RESIDUAL = 100, 1e-10
 # The same for solutions from which only smoothing parameters come.
 ROUGH_RESIDUAL = 1e-3
+
+
+# Entries of the products of random effects and columns that are solved for at a time, for the sake of memory.
+ELIMINATED_ENTRIES = 2**22
 
 
 class MixedFit(NamedTuple):
@@ -311,6 +327,31 @@ class BorderedSystem:
             ratio = squared_norm / before
             direction = Direction(*(new + ratio * old for new, old in zip(preconditioned, direction, strict=True)))
         return columns, effects
+
+    def eliminate(self) -> tuple[Floats, Floats]:
+        """Return the lower triangle and the right-hand side of the columns after exact elimination."""
+        products, step = self.effects.products, max(1, ELIMINATED_ENTRIES // max(1, self.effects.size))
+        gram, solve_effects = self.sums.gram.copy(), self._solve_effects
+        for start in range(0, products.shape[1], step):
+            part = slice(start, start + step)
+            gram[:, part] -= products.T @ solve_effects(np.asfortranarray(products[:, part]))
+        return np.tril(gram), self.sums.rhs - products.T @ solve_effects(self.effects.rhs)
+
+    def effects_given(self, columns: Floats) -> Floats:
+        """Return the random effects that suit these column weights."""
+        return self._solve_effects(self.effects.rhs - self.effects.products @ columns)
+
+    @cached_property
+    def _solve_effects(self) -> Callable[[Floats], Floats]:
+        """The solution of the equations of the random effects, given all else."""
+        own = self.effects.curvature + self.effect_lambdas
+        if not self.effects.shared.nnz:
+            return lambda rhs: (rhs.T / own).T
+        from scipy.sparse import csc_array, diags_array
+        from scipy.sparse.linalg import splu  # takes long to import, and few models need it
+
+        solve_sparse: Callable[[Floats], Floats] = splu(csc_array(self.effects.shared + diags_array(own))).solve
+        return solve_sparse
 
     @cached_property
     def _diagonal(self) -> Floats:

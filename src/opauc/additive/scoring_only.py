@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.constraints import Constraints, SavedConstraints
 from opauc.additive.crossed_sums import CrossedSums
 from opauc.additive.drift import BinCounts
 from opauc.additive.edits import Edits, SavedEdit
@@ -69,6 +70,7 @@ class ScoringHeader(TypedDict):
     removed_initial_rows: int
     edits: list[SavedEdit]
     settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
+    constraints: SavedConstraints
     selection: SavedSelection
 
 
@@ -120,7 +122,7 @@ class ScoringOnlyFit(AdditiveFit):
         return cls(
             fit.settings, fit.categorical, 0, WarmUpBuffer.empty(fit.n_features),
             _without_sums(basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts),
-            removed=fit.removed, policy=fit.policy, edits=fit.edits,
+            removed=fit.removed, constraints=fit.constraints, policy=fit.policy, edits=fit.edits,
             weights=weights, selection=fit.final.selection, terms=saved,
         )  # fmt: skip
 
@@ -138,7 +140,7 @@ class ScoringOnlyFit(AdditiveFit):
         """Raise: the sums were not saved."""
         raise only_scores()
 
-    subtract = without = merge = empty_copy = update
+    subtract = without = merge = empty_copy = with_constraints = update
 
     def scoring_only(self) -> ScoringOnlyFit:
         """Return the fit itself."""
@@ -181,6 +183,7 @@ class ScoringOnlyFit(AdditiveFit):
             "edits": self.edits.to_json(),
             "removed_rows": self.removed.rows,
             "removed_initial_rows": self.removed.initial_rows,
+            "constraints": self.constraints.to_json(),
             "selection": selection,
         }
         return header, arrays
@@ -197,6 +200,8 @@ class ScoringOnlyFit(AdditiveFit):
         checked = json_as(ScoringHeader, header, "fit")
         settings = from_saved("OnePassGAM", AdditiveSettings, checked["settings"])
         basis, selection = Basis.from_arrays(with_prefix(BASIS, arrays)), checked["selection"]
+        constraints = Constraints.from_json(checked["constraints"])
+        constraints.check_basis(basis)
         small_trees = with_prefix(TREES, arrays)
         trees = from_small_arrays(basis.n_inputs, small_trees) if small_trees else None
         if basis.trees is not None:
@@ -230,6 +235,7 @@ class ScoringOnlyFit(AdditiveFit):
             settings, own["categorical"], 0, WarmUpBuffer.empty(basis.n_inputs),
             _without_sums(basis, own["class_counts"], own["level_counts"], counts),
             removed=ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), terms=saved,
+            constraints=constraints,
             weights=np.concatenate([own["weights"], effects, leaves]),
             selection=ModelSelection(selection["model"], selection["aucs"], (negative, positive)), edits=edits,
         )  # fmt: skip

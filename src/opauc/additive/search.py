@@ -15,6 +15,7 @@ from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.main_effects import MainEffect
 from opauc.additive.basis.pair_columns import Candidates, PairRoom, add_pairs
 from opauc.additive.basis.pairs import coarse_codes
+from opauc.additive.crossed_search import may_interact
 from opauc.additive.fit import PenalizedFit, choose_subset, finish_fit, fit_intercept, start_fit
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
@@ -106,8 +107,11 @@ def find_pair_candidates(
     scores: Floats,
     max_pairs: int | None = None,
     policy: SearchPolicy = SEARCH_POLICY,
+    groups: Sequence[Sequence[int]] | None = None,
 ) -> Candidates:
     """Return the pairs that pass the test on the residuals of these scores, at most the best `max_pairs`.
+
+    With groups, only inputs of one group make pairs.
 
     A categorical input has its most frequent categories in pairs, and one place for
     all others. It has `policy.pair_categories` places, or
@@ -134,7 +138,10 @@ def find_pair_candidates(
 
     def run_tests(n_categories: NDArray[np.int64]) -> PairTests:
         codes = np.stack([codes_of(j, number) for j, number in enumerate(n_categories.tolist())])
-        return run_pair_tests(codes, scores, sample.labels, sample.weight, policy)
+        tests = run_pair_tests(codes, scores, sample.labels, sample.weight, policy)
+        allowed = np.array([may_interact(groups, pair) for pair in tests.pairs.tolist()], np.bool_)
+        pairs, certain, gains, freedom = tests
+        return PairTests(pairs[allowed], certain[allowed], gains[allowed], freedom[allowed])
 
     n_categories = np.full(len(effects), few)
     tests = run_tests(n_categories)
@@ -235,8 +242,8 @@ class InteractionSearch:
             return Candidates(pairs, np.ones(len(pairs), np.bool_), -np.arange(len(pairs), dtype=float), n_categories)
         tested = self._tested_inputs(additive.weights)
         effects = [effect if j in tested else MainEffect(LEFT_OUT) for j, effect in enumerate(self.effects)]
-        max_pairs = None if requested == AUTO else int(requested)
-        return find_pair_candidates(effects, self.sample, additive.scores, max_pairs, self.policy)
+        max_pairs, groups = None if requested == AUTO else int(requested), self.settings.interaction_constraints
+        return find_pair_candidates(effects, self.sample, additive.scores, max_pairs, self.policy, groups)
 
     def _tested_inputs(self, weights: Floats) -> set[int]:
         """Return the inputs whose pairs are tested: those with the largest weights."""

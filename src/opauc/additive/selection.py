@@ -59,13 +59,20 @@ def candidate_weights(
 ) -> Floats:
     """Return the weights of the model that has only these columns, zero for the others."""
     kept = np.unique(penalties.groups.of_columns()[columns])
-    restricted, kept_lambdas = penalties.restrict(kept), lambdas[kept]
-    if not np.isin(restricted.groups.kinds, (GroupKind.SPLINE, GroupKind.PAIR)).any():
-        kept_lambdas = np.minimum(kept_lambdas, policy.max_linear_lambda)
+    kept_lambdas = candidate_lambdas(penalties, lambdas, columns, policy)[kept]
     kept_sums = sums if columns.size == sums.n_features else sums.restrict(columns)
     weights = np.zeros(sums.n_features)
-    weights[columns] = solve(kept_sums.gram, kept_sums.rhs, restricted, kept_lambdas)
+    weights[columns] = solve(kept_sums.gram, kept_sums.rhs, penalties.restrict(kept), kept_lambdas)
     return weights
+
+
+def candidate_lambdas(
+    penalties: Penalties, lambdas: Floats, columns: NDArray[np.int64], policy: SelectionPolicy = SELECTION_POLICY
+) -> Floats:
+    """Return the smoothing parameters of the model that has only these columns: limited if it has no curves."""
+    kinds = penalties.groups.kinds[np.unique(penalties.groups.of_columns()[columns])]
+    has_curves = np.isin(kinds, (GroupKind.SPLINE, GroupKind.PAIR)).any()
+    return lambdas if has_curves else np.minimum(lambdas, policy.max_linear_lambda)
 
 
 class ModelSelection(NamedTuple):
@@ -158,16 +165,20 @@ class CandidateModels(Mergeable):
         self._check_same_candidates(other)
         return replace(self, counts=np.maximum(self.counts - other.counts, 0.0))
 
-    def select(self, policy: SelectionPolicy = SELECTION_POLICY) -> ModelSelection:
-        """Return the selection: the full model, unless a candidate has a significantly larger AUC."""
+    def select(self, policy: SelectionPolicy = SELECTION_POLICY, with_trees: bool = True) -> ModelSelection:
+        """Return the selection: the full model, unless a candidate has a significantly larger AUC.
+
+        Without trees, the model of all pairs takes the place of the full one.
+        """
+        names = self.names if with_trees or PAIRS not in self.names else self.names[:-1]
         negative, positive = self.counts[-1].sum(axis=1).tolist()
         if not (negative > 0 and positive > 0):
-            return ModelSelection(FULL, {}, (negative, positive))
-        aucs = [_auc(*counts) for counts in self.counts]
+            return ModelSelection(names[-1], {}, (negative, positive))
+        aucs = [_auc(*counts) for counts in self.counts[: len(names)]]
         best = int(np.argmax(aucs))
         margin = policy.min_z * np.sqrt((1.0 - aucs[-1]) / (2.0 * min(positive, negative)))
-        model = self.names[best] if aucs[best] > aucs[-1] + margin else FULL
-        return ModelSelection(model, dict(zip(self.names, aucs, strict=True)), (negative, positive))
+        model = names[best] if aucs[best] > aucs[-1] + margin else names[-1]
+        return ModelSelection(model, dict(zip(names, aucs, strict=True)), (negative, positive))
 
     def to_arrays(self) -> Arrays:
         """Return copies of weights and counts, for a file or the network."""

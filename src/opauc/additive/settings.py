@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from opauc.additive.policy import EFFORTS, NORMAL, SAMPLE_POLICY, SamplePolicy
 from opauc.core.parameters import SWITCH, Count, Option, Seed, is_whole, parameter
 from opauc.data.schema.table import TableSchema
+from opauc.errors import Parameter, ParameterError, unknown_name
 from opauc.types import RandomState
 
 AUTO = "auto"
@@ -67,6 +68,42 @@ class ColumnList:
 
 
 @dataclass(frozen=True)
+class Monotone:
+    """Columns in which the score rises (1) or falls (-1): a dict by name or position, an array of all, or None."""
+
+    def check(self, value: Any) -> tuple[tuple[str | int, int], ...]:
+        """Return columns with a direction other than 0; an array has its columns by position."""
+        try:
+            listed = [] if value is None else list(value.items() if isinstance(value, Mapping) else value)
+            if listed and is_whole(listed[0]):
+                listed = list(enumerate(listed))
+            pairs = [(column, int(sign)) for column, sign in listed if is_whole(sign) and int(sign) in (-1, 0, 1)]
+        except (TypeError, ValueError):
+            listed, pairs = [None], []
+        if len(pairs) < len(listed) or not all(isinstance(column, str) or is_whole(column) for column, _ in pairs):
+            raise ValueError("None, a dict of columns with 1 (increasing), -1 (decreasing) or 0, or an array of these")
+        return tuple((column if isinstance(column, str) else int(column), sign) for column, sign in pairs if sign)
+
+
+@dataclass(frozen=True)
+class InteractionGroups:
+    """Groups of columns by name or position, or None."""
+
+    def check(self, value: Any) -> tuple[tuple[str | int, ...], ...] | None:
+        """Return the groups."""
+        if value is None:
+            return None
+        try:
+            groups = [list(group) for group in value if not isinstance(group, str)]
+            whole = len(groups) == len(value) and not isinstance(value, str)
+        except TypeError:
+            groups, whole = [], False
+        if not whole or not all(isinstance(column, str) or is_whole(column) for group in groups for column in group):
+            raise ValueError("None or a list of groups, each a list of names or positions of columns")
+        return tuple(tuple(column if isinstance(column, str) else int(column) for column in group) for group in groups)
+
+
+@dataclass(frozen=True)
 class AdditiveSettings:
     """The settings of `OnePassGAM`, checked.
 
@@ -89,6 +126,8 @@ class AdditiveSettings:
     categorical: tuple[str | int, ...] = parameter((), ColumnList())
     numeric: tuple[str | int, ...] = parameter((), ColumnList())
     drop: tuple[str | int, ...] = parameter((), ColumnList())
+    monotone_constraints: tuple[tuple[str | int, int], ...] = parameter((), Monotone())
+    interaction_constraints: tuple[tuple[int, ...], ...] | None = parameter(None, InteractionGroups())
     random_state: RandomState = parameter(None, Seed())
 
 
@@ -131,6 +170,15 @@ class Inputs(NamedTuple):
             return cls(schema.inputs, schema.categorical, schema.declared)
         return cls(tuple(names), np.zeros(len(names), np.bool_), np.zeros(len(names), np.bool_))
 
+    def find(self, parameter: str, column: str | int) -> int:
+        """Return the position of an input; raise ParameterError with the nearest ones if there is none."""
+        if column in self.names:
+            return self.names.index(str(column))
+        position = int(column) if is_whole(column) or str(column).isdecimal() else -1
+        if not 0 <= position < len(self.names):
+            raise ParameterError(Parameter(parameter), f": {unknown_name('column', column, self.names)}")
+        return position
+
 
 def with_positions(settings: AdditiveSettings, columns: Inputs) -> AdditiveSettings:
     """Return the settings with inputs by position: pairs, which must be of two inputs, and those declared numeric.
@@ -144,6 +192,7 @@ def with_positions(settings: AdditiveSettings, columns: Inputs) -> AdditiveSetti
     """
     numeric = tuple(np.flatnonzero(columns.declared).tolist())
     settings, inputs = replace(settings, categorical=(), numeric=numeric, drop=()), columns.names
+    settings = _with_constraints(settings, columns)
     if not isinstance(settings.interactions, tuple):
         return settings
     places = {name: place for place, name in enumerate(inputs)}
@@ -154,3 +203,19 @@ def with_positions(settings: AdditiveSettings, columns: Inputs) -> AdditiveSetti
             raise ValueError(f"interactions: expected two different columns of {', '.join(inputs)}, got {pair}")
         pairs.append((found[0], found[1]))
     return replace(settings, interactions=tuple(pairs))
+
+
+def _with_constraints(settings: AdditiveSettings, columns: Inputs) -> AdditiveSettings:
+    """Return the settings with the inputs of constraints by position; monotone ones must be numbers."""
+    monotone, groups = [], settings.interaction_constraints
+    for column, sign in settings.monotone_constraints:
+        j = columns.find("monotone_constraints", column)
+        if columns.categorical[j]:
+            raise ParameterError(
+                Parameter("monotone_constraints"), f": {columns.names[j]!r} is categorical, and categories have no "
+                "order; take a numeric column, or add it to ", Parameter("numeric"),
+            )  # fmt: skip
+        monotone.append((j, sign))
+    if groups is not None:
+        groups = tuple(tuple(columns.find("interaction_constraints", name) for name in group) for group in groups)
+    return replace(settings, monotone_constraints=tuple(monotone), interaction_constraints=groups)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.constraints import NO_CONSTRAINTS, Constraints, SavedConstraints, Shape
 from opauc.additive.edits import NO_EDITS, Edits, LedgerEntry, SavedEdit
 from opauc.additive.fixed_terms import FixedTerms
 from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
@@ -21,6 +22,7 @@ from opauc.additive.row_shards import sum_shards
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.segment_sums import add_segments, pack_sums, sum_sizes
 from opauc.additive.settings import AdditiveSettings, with_init_size
+from opauc.additive.shape_rows import DECREASING, INCREASING
 from opauc.additive.terms import SavedTerms
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.core.blas import one_blas_thread
@@ -31,7 +33,7 @@ from opauc.core.packed_sums import SegmentSums, hash_arrays
 from opauc.core.parameters import from_saved
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.schema.table import UNSEEN, TableSchema
-from opauc.errors import IncompatibleMomentsError, InputError
+from opauc.errors import IncompatibleMomentsError, InputError, UnsupportedOperationError
 from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
 
 SCHEMA = {
@@ -51,6 +53,7 @@ class AdditiveHeader(TypedDict):
     removed_initial_rows: int
     edits: list[SavedEdit]
     settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
+    constraints: SavedConstraints
 
 
 class ForgetReport(NamedTuple):
@@ -133,6 +136,7 @@ class AdditiveFit(Fit):
     # buffer: they are in the sums, and no candidate model has scored them.
     initial: InitialRows = field(default_factory=InitialRows.empty)
     removed: ForgetReport = field(default_factory=ForgetReport)
+    constraints: Constraints = NO_CONSTRAINTS  # that weights satisfy; a fixed basis has them too
     policy: AdditivePolicy = ADDITIVE_POLICY
     edits: Edits = NO_EDITS  # of a fixed basis
 
@@ -146,7 +150,8 @@ class AdditiveFit(Fit):
     ) -> AdditiveFit:
         """Return what is known before any row: which inputs are numbers of categories."""
         settings = with_init_size(settings, 0, policy.sample)
-        return cls(settings, categorical, seed, WarmUpBuffer.empty(categorical.size), policy=policy)
+        waiting = WarmUpBuffer.empty(categorical.size)
+        return cls(settings, categorical, seed, waiting, constraints=_monotone(settings), policy=policy)
 
     @property
     def removed_initial_rows(self) -> int:
@@ -287,10 +292,28 @@ class AdditiveFit(Fit):
     def with_settings(self, settings: AdditiveSettings) -> AdditiveFit:
         """Return the same with other settings, which matter until the basis is fixed."""
         rows = settings.init_size if isinstance(settings.init_size, int) else self.settings.init_size
-        return replace(self, settings=replace(settings, init_size=rows))
+        constraints = _monotone(settings) if self.fixed is None else self.constraints
+        return replace(self, settings=replace(settings, init_size=rows), constraints=constraints)
+
+    def with_constraints(self, constraints: Constraints, names: tuple[str, ...] = ()) -> AdditiveFit:
+        """Return the same rows on the same basis, which is fixed now, with weights under these constraints.
+
+        Messages name inputs.
+        """
+        if self.edits.entries:
+            raise UnsupportedOperationError(
+                "a model whose terms were edited cannot be constrained; constrain it as it was before the edits"
+            )
+        now = self.with_basis()
+        assert now.fixed is not None, "just fixed"
+        return replace(now, fixed=now.fixed.with_constraints(constraints, names), constraints=constraints)
 
     def with_edit(self, entry: LedgerEntry) -> AdditiveFit:
         """Return the fit with one more edit; its basis must be fixed."""
+        if self.constraints:
+            raise UnsupportedOperationError(
+                "terms of a model under constraints cannot be edited; edit it as it was before, or give bounds"
+            )
         return replace(self, edits=self.edits.after(entry))
 
     def with_basis(self) -> AdditiveFit:
@@ -360,6 +383,11 @@ class AdditiveFit(Fit):
             return replace(other, settings=self.settings)._with_waiting(self)
         if not same_basis(self.fixed.basis, other.fixed.basis):
             raise different_bases()
+        if self.constraints != other.constraints:
+            raise IncompatibleMomentsError(
+                "models under different constraints do not merge; merge the models before they are constrained, or "
+                "constrain both alike"
+            )
         self.edits.check_same(other.edits)
         fixed = BasisModel(self.fixed.basis, self.fixed.model.merge(other.fixed.model))
         initial = self.initial.merge(other.initial) if self.sampled is None else self.initial
@@ -434,6 +462,7 @@ class AdditiveFit(Fit):
             "edits": self.edits.to_json(),
             "removed_rows": self.removed.rows,
             "removed_initial_rows": self.removed.initial_rows,
+            "constraints": self.constraints.to_json(),
         }
         return header, arrays
 
@@ -452,10 +481,12 @@ class AdditiveFit(Fit):
             raise ValueError(f"init_size: expected a number of rows, got {settings.init_size!r}")
         own = {name: array for name, array in arrays.items() if name in SCHEMA}
         n_inputs = check_arrays(SCHEMA, own)["inputs"]
+        constraints = Constraints.from_json(checked["constraints"])
         waiting, fixed = WarmUpBuffer.from_arrays(with_prefix("waiting.", arrays)), None
         if basis_arrays := with_prefix("basis.", arrays):
             basis = Basis.from_arrays(basis_arrays)
-            fixed = BasisModel.of_parts(basis, with_prefix("model.", arrays))
+            constraints.check_basis(basis)
+            fixed = BasisModel.of_parts(basis, with_prefix("model.", arrays), constraints)
         if {waiting.n_features, n_inputs if fixed is None else fixed.basis.n_inputs} != {n_inputs}:
             raise ValueError(f"expected a basis and rows of {n_inputs} inputs")
         sampled = RowFingerprints(own["sampled"]) if "sampled" in own else None
@@ -464,12 +495,12 @@ class AdditiveFit(Fit):
         edits = Edits.from_parts(None if fixed is None else fixed.basis, checked["edits"], edited)
         return cls(
             settings, own["categorical"], int(own["seed"]), waiting, fixed, sampled, initial,
-            ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), edits=edits,
+            ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), constraints, edits=edits,
         )  # fmt: skip
 
     def _fitted(self) -> BasisModel:
         with one_blas_thread():
-            return fit_basis(self.waiting, self.settings, self.categorical, self.seed, self.policy)
+            return fit_basis(self.waiting, self.settings, self.categorical, self.seed, self.policy, self.constraints)
 
     def _with_later(self, fixed: BasisModel, rows: Floats, labels: Labels, weight: Floats | None) -> AdditiveFit:
         basis, model = fixed
@@ -489,6 +520,12 @@ class AdditiveFit(Fit):
     def _with_waiting(self, other: AdditiveFit) -> AdditiveFit:
         rows, now = other.waiting, replace(self, removed=self.removed.merge(other.removed))
         return now._after(rows.all_rows(), rows.all_labels(), rows.all_weights()) if rows.n_rows else now
+
+
+def _monotone(settings: AdditiveSettings) -> Constraints:
+    """Return the constraints that settings ask for, whose inputs are positions."""
+    shapes = ((j, INCREASING if sign > 0 else DECREASING) for j, sign in settings.monotone_constraints)
+    return Constraints(shapes=tuple(Shape(int(j), shape) for j, shape in shapes))
 
 
 def same_basis(one: Basis, other: Basis) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -33,6 +34,45 @@ class CodedRows(NamedTuple):
         return CodedRows(self.codes[rows], self.labels[rows], self.weight[rows])
 
 
+class GrowthLimits(NamedTuple):
+    """Inputs in which trees rise (1) or fall (-1), and the groups of inputs that a branch may combine; None if any.
+
+    Inputs in no group are one more group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.trees import GrowthLimits
+    >>> limits = GrowthLimits(((2, -1),), ((0, 1),))
+    >>> limits.parameters(np.array([0, 1, 2, 3]))
+    {'monotone_constraints': [0, 0, -1, 0], 'interaction_constraints': [[0, 1], [2, 3]]}
+    """
+
+    directions: tuple[tuple[int, int], ...] = ()
+    groups: tuple[tuple[int, ...], ...] | None = None
+
+    def parameters(self, sources: NDArray[np.int64]) -> dict[str, object]:
+        """Return the parameters of LightGBM for coded columns of these inputs."""
+        parameters: dict[str, object] = {}
+        if self.directions:
+            signs = dict(self.directions)
+            parameters["monotone_constraints"] = [signs.get(j, 0) for j in sources.tolist()]
+        if self.groups is not None:
+            groups = complete_groups(self.groups, sources)
+            columns = [np.flatnonzero(np.isin(sources, group)).tolist() for group in groups]
+            parameters["interaction_constraints"] = [group for group in columns if group]
+        return parameters
+
+
+NO_LIMITS = GrowthLimits()
+
+
+def complete_groups(groups: Sequence[Sequence[int]], inputs: NDArray[np.int64]) -> list[Sequence[int]]:
+    """Return groups of inputs, and one of the inputs that are in none of them."""
+    others = np.setdiff1d(inputs, [j for group in groups for j in group])
+    return [*groups, others.tolist()]
+
+
 def grow_ensemble(
     codes: ValueCodes,
     rows: CodedRows,
@@ -41,6 +81,7 @@ def grow_ensemble(
     max_leaves: int = TREE_POLICY.max_leaves_of_all,
     seed: int = 0,
     n_threads: int = 1,
+    limits: GrowthLimits = NO_LIMITS,
 ) -> TreeEnsemble | None:
     """Return the ensemble of trees boosted on rows until the AUC of the validation rows stops rising.
 
@@ -72,6 +113,7 @@ def grow_ensemble(
         "extra_trees": growth.random_splits,
         "max_bin": 255, "min_data_in_bin": 1, "use_missing": False, "feature_pre_filter": False,
         "deterministic": True, "force_row_wise": True, "num_threads": n_threads, "seed": seed % 2**31, "verbose": -1,
+        **limits.parameters(codes.sources),
     }  # fmt: skip
     usual = most_frequent_codes(rows.codes)
     data = lightgbm.Dataset(relative_codes(rows.codes, usual), rows.labels, weight=rows.weight, params=parameters)
@@ -128,6 +170,7 @@ def cross_fit(
     max_leaves: int,
     seed: int = 0,
     n_threads: int = 1,
+    limits: GrowthLimits = NO_LIMITS,
 ) -> CrossFit | None:
     """Return ensembles of which each is grown without one fold of the rows; None if one of them has no tree.
 
@@ -138,7 +181,8 @@ def cross_fit(
         held_out, columns = np.flatnonzero(folds == fold), fold_columns(codes, fold, int(folds.max()) + 1)
         own = rows._replace(codes=rows.codes[:, columns])
         others = own.take(np.flatnonzero(folds != fold))
-        grown = grow_ensemble(codes.take(columns), others, own.take(held_out), growth, max_leaves, seed, n_threads)
+        fold_codes, validation = codes.take(columns), own.take(held_out)
+        grown = grow_ensemble(fold_codes, others, validation, growth, max_leaves, seed, n_threads, limits)
         if grown is None:
             return None
         splits = grown.splits._replace(columns=columns[grown.splits.columns].astype(np.int32))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opauc.additive.factory import schema_at
-from opauc.additive.file_sample import count_columns, read_initial_sample
+from opauc.additive.file_sample import read_initial_sample
 from opauc.additive.settings import AdditiveSettings, with_init_size
 from opauc.api.methods import MethodNames
 from opauc.api.observer import CallbackObserver, Observer, Progress
@@ -249,7 +249,7 @@ class TablePasses(Passes):
         files = RowFiles.of(self.data, reading)
         sample = None
         if files is not None:
-            width = count_columns(files, reading)
+            width = files.count_columns(reading.requested_columns())
             init_size = int(with_init_size(AdditiveSettings(), files.n_rows, width=width).init_size)
             sample = read_initial_sample(files, reading, self.labels, init_size, random_key(0))
         if sample is None:

@@ -232,6 +232,13 @@ def input_names(model: Model) -> tuple[str, ...]:
     return names or model.feature_names or tuple(f"x{j}" for j in range(model.n_features))
 
 
+def constraints_of(model: Model) -> list[str]:
+    """Return the constraints on the weights of an additive model in words; a linear model has none."""
+    if not isinstance(model.fit, AdditiveFit):
+        return []
+    return model.fit.constraints.describe(input_names(model))
+
+
 def terms_of(model: Model) -> Terms:
     """Return the terms of an additive model by the column names of its table, or by numbers."""
     assert isinstance(model.fit, AdditiveFit), "asked for by its family"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +16,14 @@ from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import CLUSTERS, check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
-from opauc.api.tables import column_values, groups_of_table, scores_of_table
+from opauc.api.tables import (
+    column_values,
+    data_or_query,
+    fitted_estimator,
+    groups_of_table,
+    scores_of_table,
+    sources_of,
+)
 from opauc.api.train import shard_progress
 from opauc.core.atomic_write import atomic_write
 from opauc.core.batch import Batch
@@ -25,8 +33,9 @@ from opauc.core.model import Model
 from opauc.core.parameters import ALL_CORES
 from opauc.core.scorer import Scorer
 from opauc.data.bad_rows import BadRows
-from opauc.data.find_sources import is_paths, paths_of
-from opauc.data.sources import STANDARD_INPUT
+from opauc.data.find_sources import is_paths
+from opauc.data.sources import IN_MEMORY, STANDARD_INPUT
+from opauc.data.table_source import Source, TableSource
 from opauc.errors import InputError, MalformedRowError, Parameter, ParameterError
 from opauc.metrics import (
     AucDifference,
@@ -138,9 +147,11 @@ class Evaluation(NamedTuple):
 
 def evaluate(
     model: Any,
-    data: Any,
+    data: Any = None,
     label: str | int | None = None,
     *,
+    sql: str | None = None,
+    database: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
     bad_rows: BadRows | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -160,6 +171,10 @@ def evaluate(
         Files, glob patterns, folders or "-"; or a data frame with the label in a column.
     label : str or int, optional
         The label column, by default that of the training files; of files by its name.
+    sql : str, optional
+        A query in place of `data`: of the database, or of DuckDB, which reads files: "from 'days/*.parquet'".
+    database : str or path, optional
+        The database of the query: a file of DuckDB or SQLite, or "postgresql://user@host/name".
     format : str, optional
         Format of the files; by default inferred.
     bad_rows : BadRows, optional
@@ -193,11 +208,12 @@ def evaluate(
     ...     opauc.evaluate(opauc.train(file.name, label="bought"), file.name).auc
     1.0
     """
+    data = data_or_query(data, sql, database)
     wanted = ranking_metrics(metrics)
-    if not is_paths(data):
+    if not is_paths(data) and not isinstance(data, TableSource):
         return _evaluate_table(model, data, label, against, wanted, GroupColumns(within, by))
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
-    source, paths = model_source(model, data), paths_of(data)
+    source, paths = model_source(model, data), sources_of(data)
     policy, observer = bad_rows or BadRows(), CallbackObserver(on_progress)
     columns = GroupColumns(within, by)
     scored = ScoredStream(source, paths, format, policy, purpose, columns.names, label=label)
@@ -219,7 +235,7 @@ def evaluate_on(
     engine: str,
     address: str | None,
     scored: ScoredStream,
-    paths: Sequence[str],
+    paths: Sequence[Source],
     format_: str | None,
     observer: Observer,
     metrics: Sequence[RankingMetric] = (),
@@ -254,20 +270,12 @@ def evaluate_against(
     columns: GroupColumns = GroupColumns(),  # noqa: B008 immutable
 ) -> Evaluation:
     """Score the same rows by two models, and test whether their AUCs differ."""
-    if STANDARD_INPUT in scored.stream.sources:
+    if STANDARD_INPUT in scored.stream.sources or not scored.stream.repeatable:
         raise ParameterError(Parameter("against"), ": standard input can be read only once")
     mine, theirs = ScoreBuffer(), ScoreBuffer()
     evaluation = evaluate_stream(scored, observer, scores=mine, metrics=metrics, columns=columns)
     evaluate_stream(other, observer, scores=theirs)
-    one, two = mine.all_rows, theirs.all_rows
-    if one is None or two is None:
-        raise ParameterError(Parameter("against"), f" is for up to {MAX_EXACT_ROWS:,} rows, got {mine.n_rows:,}")
-    if not np.array_equal(one[0], two[0]):
-        raise InputError("the models must be of the same classes and read the same rows to be compared")
-    return evaluation._replace(
-        difference=compare_aucs(one[0], one[1], two[1]),
-        differences={metric.name: metric.compare(one[0], one[1], two[1]) for metric in metrics},
-    )
+    return _with_differences(evaluation, mine, theirs, metrics)
 
 
 def evaluate_stream(
@@ -340,24 +348,47 @@ def _evaluate_table(
     metrics: Sequence[RankingMetric],
     columns: GroupColumns,
 ) -> Evaluation:
-    """Evaluate a model on a table in memory."""
-    actual, scores, probabilities = scores_of_table(model, table, label)
-    bins, buffer = CalibrationBins.empty().update(actual, probabilities), ScoreBuffer(actual.size)
-    buffer.add(actual, scores)
-    evaluation = Evaluation(buffer.ranking(), bins, actual.size, 0, 0.0, metrics=buffer.metrics(metrics))
+    """Evaluate a model on a table, a stream part by part."""
+    from opauc.data.formats.table import table_parts
+    from opauc.data.tables import is_stream
+
+    model = fitted_estimator(model, table)
+    against = None if against is None else fitted_estimator(against, table)
+    most = MAX_EXACT_ROWS if is_stream(table) else sys.maxsize
+    mine, theirs, bins = ScoreBuffer(most), ScoreBuffer(most), CalibrationBins.empty()
+    by_group, grouped = StreamingGroupAuc.empty(most), None if columns.by is None else GroupedScores(columns.by)
+    for part in table_parts(table):
+        actual, scores, probabilities = scores_of_table(model, part, label)
+        mine.add(actual, scores)
+        bins = bins.update(actual, probabilities)
+        if columns.within is not None:
+            by_group = by_group.update(actual, scores, groups_of_table(part, columns.within))
+        if grouped is not None and columns.by is not None:
+            grouped.add(column_values(part, columns.by), actual, scores, probabilities)
+        if against is not None:
+            theirs.add(actual, scores_of_table(against, part, label)[1])
+    if not mine.n_rows:
+        raise InputError(f"{IN_MEMORY}: there are no rows; AUC needs rows of both classes")
+    evaluation = Evaluation(mine.ranking(), bins, mine.n_rows, 0, 0.0, metrics=mine.metrics(metrics))
     if columns.within is not None:
-        groups = groups_of_table(table, columns.within)
-        evaluation = evaluation._replace(within=_aucs_within(StreamingGroupAuc.of(actual, scores, groups, actual.size)))
-    if columns.by is not None:
-        grouped = GroupedScores(columns.by)
-        grouped.add(column_values(table, columns.by), actual, scores, probabilities)
+        evaluation = evaluation._replace(within=_aucs_within(by_group))
+    if grouped is not None:
         evaluation = evaluation._replace(groups=grouped.evaluate(), by=columns.by)
-    if against is None:
-        return evaluation
-    others = scores_of_table(against, table, label)[1]
+    return evaluation if against is None else _with_differences(evaluation, mine, theirs, metrics)
+
+
+def _with_differences(
+    evaluation: Evaluation, mine: ScoreBuffer, theirs: ScoreBuffer, metrics: Sequence[RankingMetric]
+) -> Evaluation:
+    """Return an evaluation with tests of whether two models differ on the same rows."""
+    one, two = mine.all_rows, theirs.all_rows
+    if one is None or two is None:
+        raise ParameterError(Parameter("against"), f" is for up to {MAX_EXACT_ROWS:,} rows, got {mine.n_rows:,}")
+    if not np.array_equal(one[0], two[0]):
+        raise InputError("the models must be of the same classes and read the same rows to be compared")
     return evaluation._replace(
-        difference=compare_aucs(actual, scores, others),
-        differences={metric.name: metric.compare(actual, scores, others) for metric in metrics},
+        difference=compare_aucs(one[0], one[1], two[1]),
+        differences={metric.name: metric.compare(one[0], one[1], two[1]) for metric in metrics},
     )
 
 

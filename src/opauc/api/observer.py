@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -148,8 +149,11 @@ class _StopRequestedError(Exception):
 
 @contextmanager
 def stopping() -> Iterator[Stop]:
-    """Give a `Stop` that handles SIGINT and SIGTERM within the body."""
+    """Give a `Stop` that handles SIGINT and SIGTERM within the body, in the main thread: others get no signals."""
     stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
     before = {number: signal.signal(number, stop.handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop

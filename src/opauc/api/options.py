@@ -15,6 +15,7 @@ from opauc.core.parameters import ALL_CORES
 from opauc.core.registry import FACTORIES
 from opauc.data.find_sources import are_tables
 from opauc.data.options import ReadOptions
+from opauc.data.table_source import Source
 from opauc.errors import InputError, Parameter, ParameterError, unknown_name
 from opauc.types import Json
 
@@ -28,6 +29,7 @@ LINEAR_OPTIONS = (
 )  # fmt: skip
 LINEAR_READING = ("groups", "missing", "hash_bits", "n_features", "zero_based")
 ADDITIVE_OPTIONS = ("init_size", "trees", "effort")
+CONSTRAINT_OPTIONS = ("increasing", "decreasing")
 # Options of choosing the penalty by cross-validation.
 CV_OPTIONS = ("cv", "criterion", "one_standard_error")
 
@@ -82,6 +84,8 @@ class TrainOptions:
         Whether a tree ensemble may join "gam".
     effort : {"normal", "high"}
         How slowly the trees of "gam" grow.
+    increasing, decreasing : list of str
+        Numeric columns in which the score of "gam" never falls, or never rises.
     max_columns : int
         Columns of the basis of "gam"; with `by` the default is 300.
     random_state : int
@@ -145,6 +149,8 @@ class TrainOptions:
     init_size: str | int = AUTO
     trees: bool = True
     effort: str = "normal"
+    increasing: Sequence[str | int] = ()  # the command makes whole numbers of digits
+    decreasing: Sequence[str | int] = ()
     max_columns: int = 1500
     random_state: int = 0
     n_jobs: int | None = None
@@ -205,7 +211,7 @@ class TrainOptions:
             raise ParameterError(Parameter(linear[0]), " is for linear solvers; an additive model takes none")
         return self.solver == GAM or (self.solver is None and not linear)
 
-    def is_additive(self, paths: Sequence[str], reading: ReadOptions, given: Collection[str]) -> bool:
+    def is_additive(self, paths: Sequence[Source], reading: ReadOptions, given: Collection[str]) -> bool:
         """Tell whether to train an additive model: on request, or for a table where no option says otherwise."""
         linear = [name for name in (*LINEAR_OPTIONS, *LINEAR_READING) if name in given]
         if linear and (self.solver == GAM or self.basis_from is not None):
@@ -225,11 +231,12 @@ class TrainOptions:
         """Return the fit factory of the options; raise for options that have no effect with the others."""
         if additive:
             parameters = {name: getattr(self, name) for name in (*ADDITIVE_OPTIONS, "random_state")}
+            parameters["monotone_constraints"] = self._directions()
             if self.max_columns != TrainOptions.max_columns:
                 parameters["max_columns"] = self.max_columns
             gam: FitFactory = FACTORIES["OnePassGAM"](parameters)
             return gam
-        for name in (*ADDITIVE_OPTIONS, "max_columns"):
+        for name in (*ADDITIVE_OPTIONS, *CONSTRAINT_OPTIONS, "max_columns"):
             if name in given:
                 raise ParameterError(Parameter(name), " is for additive models; this is a linear one")
         solver = self.solver or AUTO
@@ -267,6 +274,21 @@ class TrainOptions:
             "random_state": self.random_state,
         }  # fmt: skip
         return self._on_device("OPAUC", of_linear)
+
+    def _directions(self) -> dict[str | int, int] | None:
+        """Return the columns in which the score of an additive model rises (1) or falls (-1); None without any."""
+        for name in CONSTRAINT_OPTIONS:
+            for column in getattr(self, name):
+                if not isinstance(column, str):
+                    raise ParameterError(Parameter(name), f": expected names of columns, got {column!r}")
+        for column in self.increasing:
+            if column in self.decreasing:
+                raise ParameterError(
+                    f"{column!r} cannot be in both ", Parameter("increasing"), " and ", Parameter("decreasing"),
+                    "; take one of them",
+                )  # fmt: skip
+        directions = dict.fromkeys(self.increasing, 1) | dict.fromkeys(self.decreasing, -1)
+        return directions or None
 
     def _objective(self, given: Collection[str]) -> Json:
         """Return the loss and the objective where they are not the defaults."""

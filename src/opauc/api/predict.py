@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from opauc.api.observer import CallbackObserver, Progress
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source
-from opauc.api.tables import fitted_estimator, select_features
+from opauc.api.tables import data_or_query, fitted_estimator, select_features, sources_of
 from opauc.data.bad_rows import BadRows
-from opauc.data.find_sources import is_paths, paths_of
+from opauc.data.find_sources import is_paths
+from opauc.data.table_source import TableSource
 from opauc.errors import Parameter, ParameterError, unknown_name
 from opauc.types import Array
 
@@ -20,13 +23,16 @@ RESPONSES = ("score", "probability", "label")
 
 def predict(
     model: Any,
-    data: Any,
+    data: Any = None,
     *,
     response: str = "score",
+    sql: str | None = None,
+    database: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
     bad_rows: BadRows | None = None,
     on_progress: Callable[[Progress], None] | None = None,
-) -> Array:
+    keep: Sequence[str] | None = None,
+) -> Any:
     """Return the scores, probabilities or labels of rows; labels in the data are ignored.
 
     Parameters
@@ -34,20 +40,27 @@ def predict(
     model : estimator or path
         A fitted estimator of this library, or the file of one.
     data : path, sequence of paths, or table
-        Files, glob patterns, folders or "-"; or rows as `decision_function` takes them.
+        Files, glob patterns, folders or "-"; or rows as `decision_function` takes them; or anything that streams as
+        Arrow, which is scored batch by batch.
     response : {"score", "probability", "label"}, default="score"
         What to return: the score, the probability of the positive class, or the predicted label.
+    sql : str, optional
+        A query in place of `data`: of the database, or of DuckDB, which reads files: "from 'days/*.parquet'".
+    database : str or path, optional
+        The database of the query: a file of DuckDB or SQLite, or "postgresql://user@host/name".
     format : str, optional
         Format of the files; by default inferred.
     bad_rows : BadRows, optional
         What to do with rows that cannot be read; by default the first one is an error.
     on_progress : callable, optional
         Called with a `Progress` after every batch.
+    keep : sequence of str, optional
+        Of a table: columns to return with the predictions, as a table of the kind that was given.
 
     Returns
     -------
-    predictions : ndarray of shape (n_rows,)
-        One entry per row.
+    predictions : ndarray of shape (n_rows,), or table
+        One entry per row; with `keep` a table of these columns and one called as the response.
 
     Examples
     --------
@@ -57,14 +70,12 @@ def predict(
     array(['no', 'yes'], dtype='<U3')
     """
     check_response(response)
-    if not is_paths(data):
-        estimator = fitted_estimator(model, data)
-        data = select_features(estimator, data)
-        if response == "label":
-            return np.asarray(estimator.predict(data))
-        scores = estimator.decision_function(data) if response == "score" else estimator.predict_proba(data)[:, 1]
-        return np.asarray(scores)
-    scored = ScoredStream(model_source(model, data), paths_of(data), format, bad_rows or BadRows(), Purpose.PREDICT)
+    data = data_or_query(data, sql, database)
+    if not is_paths(data) and not isinstance(data, TableSource):
+        return _predict_table(fitted_estimator(model, data), data, response, keep)
+    if keep is not None:
+        raise ParameterError(Parameter("keep"), " is for tables; of files opauc predict keeps columns")
+    scored = ScoredStream(model_source(model, data), sources_of(data), format, bad_rows or BadRows(), Purpose.PREDICT)
     scorer, classes, parts, rows = scored.model.scorer, scored.model.classes, list[Array](), 0
     with CallbackObserver(on_progress).progress("scoring", scored.stream.total_bytes) as show:
         for part in scored.score():
@@ -73,6 +84,29 @@ def predict(
             if response == "label":
                 parts[-1] = classes[scored.model.predicted_positive(part.scores).astype(int)]
             show(rows, part.batch.bytes_read)
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _predict_table(estimator: Any, data: Any, response: str, keep: Sequence[str] | None) -> Any:
+    """Predict the rows of a table, those of a stream part by part."""
+
+    def predict_rows(rows: Any) -> Array:
+        rows = select_features(estimator, rows)
+        if response == "label":
+            return np.asarray(estimator.predict(rows))
+        scores = estimator.decision_function(rows) if response == "score" else estimator.predict_proba(rows)[:, 1]
+        return np.asarray(scores)
+
+    if isinstance(data, np.ndarray | list) or issparse(data):
+        if keep is not None:
+            raise ParameterError(Parameter("keep"), f" is for tables, got {type(data).__name__}")
+        return predict_rows(data)
+    from opauc.api.output_table import with_predictions
+    from opauc.data.formats.table import table_parts  # pyarrow, which arrays do not wait for
+
+    if keep is not None:
+        return with_predictions(data, keep, response, predict_rows)
+    parts = [predict_rows(part) for part in table_parts(data)]
     return np.concatenate(parts) if parts else np.empty(0)
 
 

@@ -23,6 +23,7 @@ from opauc.data.encode.encoder import UnknownCategories
 from opauc.data.encode.table_features import OneHotReading
 from opauc.data.options import ReadOptions
 from opauc.data.stream import DataStream
+from opauc.data.table_source import Source, TableSource
 from opauc.errors import IncompatibleMomentsError, InputError, Parameter, ParameterError
 from opauc.types import Floats, Rows
 
@@ -47,7 +48,7 @@ class ScoredStream:
     def __init__(
         self,
         model: Model | str | os.PathLike[str],
-        paths: Sequence[str],
+        paths: Sequence[Source],
         format_: str | None,
         bad_rows: BadRows,
         purpose: Purpose,
@@ -71,7 +72,7 @@ class ScoredStream:
             grouped=purpose is Purpose.FORGET,
         )  # fmt: skip
         if passthrough and not self.stream.has_columns:
-            raise InputError(f"{', '.join(map(str, paths))}: only tables have columns that can be passed through")
+            raise InputError(f"{', '.join(self.stream.sources)}: only tables have columns that can be passed through")
 
     @property
     def labels(self) -> ClassLabels:
@@ -101,10 +102,10 @@ class ScoredStream:
         report_unreadable(self.stream.unreadable_values, observer)
 
 
-def check_data_files(paths: Sequence[str], model: str | os.PathLike[str] | None = None) -> None:
+def check_data_files(paths: Sequence[Source], model: str | os.PathLike[str] | None = None) -> None:
     """Raise where a file of this library is given as data; where data is the model, they are exchanged."""
     for path in paths:
-        if is_checksummed(path):
+        if not isinstance(path, TableSource) and is_checksummed(path):
             if model is not None and not is_checksummed(model):
                 raise InputError(f"{model}: is no model, but {path} is; the model comes before the data")
             raise InputError(f"{path}: is a file of opauc, expected data")

@@ -12,58 +12,64 @@ from opauc.api.saving import load
 from opauc.api.scored_stream import check_model
 from opauc.core.group_keys import is_missing
 from opauc.core.labels import ClassLabels
-from opauc.data.bad_rows import DROP_UNLABELED, missing_labels
-from opauc.data.columns import TableColumns, listed
+from opauc.data.columns import listed
+from opauc.data.find_sources import is_paths, paths_of
 from opauc.data.frames import PandasTable, to_table
 from opauc.data.schema.table import table_of
+from opauc.data.table_source import ResolvedSource, TableSource
 from opauc.errors import InputError, Parameter, ParameterError, nearest_first, unknown_name
 from opauc.types import Array, Floats, Labels
 
 
-def split_label(
-    table: Any,
-    label: str | int | None,
-    features: Sequence[str | int] | None = None,
-    drop: Sequence[str | int] = (),
-    drop_unlabeled: bool = False,
-) -> tuple[Any, Array]:
-    """Return the feature columns of a table, by default all but the label, and the labels.
+def data_or_query(data: Any, sql: str | None, database: str | os.PathLike[str] | None) -> Any:
+    """Return the data, or the query of a database in its place; raise unless there is one of the two."""
+    if sql is None:
+        if database is not None:
+            raise ParameterError(Parameter("database"), " is for a query; add ", Parameter("sql", ...))
+        if data is None or (isinstance(data, list | tuple) and not data):
+            raise InputError("name the data: files, patterns or folders; or a query (", Parameter("sql", ...), ")")
+        return data
+    if data is not None and not (isinstance(data, list | tuple) and not data):
+        raise ParameterError(Parameter("sql"), " is in place of other data; leave one of the two out")
+    from opauc.data.databases import query_source
 
-    Rows without a label are an error, or left out.
+    return query_source(sql, database)
+
+
+def paths_only(sources: Sequence[ResolvedSource]) -> list[str]:
+    """Return sources that are paths; raise where one is a query."""
+    paths = [source for source in sources if isinstance(source, str)]
+    if len(paths) < len(sources):
+        raise ParameterError(Parameter("sql"), " gives one model; a cube is trained on files and data frames")
+    return paths
+
+
+def sources_of(data: Any, label: str | int | None = None) -> list[ResolvedSource]:
+    """Return paths as strings, or a table of any kind as a source that is read batch by batch.
+
+    Raises where the label of a data frame is a mixture of numbers and strings.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from opauc.api.tables import split_label
-    >>> X, y = split_label(pd.DataFrame({"age": [30, 40], "bought": ["no", "yes"]}), "bought")
-    >>> list(X.columns), y.tolist()
-    (['age'], ['no', 'yes'])
+    >>> from opauc.api.tables import sources_of
+    >>> [frame] = sources_of(pd.DataFrame({"age": [30, 40]}))
+    >>> sources_of("rows.csv"), frame.schema.names
+    (['rows.csv'], ['age'])
     """
-    from opauc.data.formats.memory import label_array, table_names
+    if is_paths(data):
+        return [*paths_of(data)]
+    if isinstance(data, TableSource):
+        return [data]
+    from opauc.data.formats.memory import is_records, table_of_records
+    from opauc.data.labeled import check_label_column
+    from opauc.data.tables import is_table_source, table_source
 
-    table = to_table(table)
-    names = table_names(table)
-    if names is None:
-        raise InputError(f"expected paths or a table with a label column, got {type(table).__name__}")
-    columns = TableColumns(label=label, features=features, drop=drop).resolve(names, "the table").by_name
-    name, chosen = str(columns.label), [str(feature) for feature in columns.features or ()]
-    rows: Any
-    if isinstance(table, PandasTable):
-        frame: Any = table
-        rows, labels = frame[chosen], label_array(frame[name])
-    else:
-        arrow = table_of(table)
-        rows, labels = arrow.select(chosen), label_array(arrow[name].to_pandas())
-    missing = missing_labels(labels)
-    if not missing.any():
-        return rows, labels
-    if not drop_unlabeled:
-        raise InputError(
-            f"column {name}: the label is missing in {missing.sum():,} of {missing.size:,} rows; leave such rows out (",
-            DROP_UNLABELED, ")",
-        )  # fmt: skip
-    labeled = np.flatnonzero(~missing)
-    return (rows.iloc[labeled] if isinstance(table, PandasTable) else rows.take(labeled)), labels[labeled]
+    data = table_of_records(data) if is_records(data) else data if is_table_source(data) else to_table(data)
+    if not is_table_source(data):
+        raise InputError(f"expected paths or a table with a label column, got {type(data).__name__}")
+    check_label_column(data, label)
+    return [table_source(data)]
 
 
 def fitted_estimator(model: Any, data: Any) -> Any:
@@ -75,6 +81,10 @@ def fitted_estimator(model: Any, data: Any) -> Any:
 def scores_of_table(model: Any, table: Any, label: str | int | None) -> tuple[Labels, Floats, Floats]:
     """Return labels (0 and 1), scores and probabilities of the rows of a table."""
     estimator = fitted_estimator(model, table)
+    if label is None and estimator._reading is not None:
+        label = estimator._reading.options.label
+    from opauc.data.labeled import split_label
+
     X, y = split_label(table, label)
     classes: ClassLabels = estimator._to_model().labels
     positive = y == (classes.classes[1] if classes.positive is None else classes.positive)

@@ -11,6 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+from scipy.sparse import issparse
+
 from opauc.additive.leaks import find_leaks
 from opauc.additive.state import AdditiveFit
 from opauc.api.describe import input_names
@@ -20,23 +23,23 @@ from opauc.api.options import TrainOptions, split_options
 from opauc.api.output_file import check_writable
 from opauc.api.saving import estimator_of, save
 from opauc.api.scored_stream import check_data_files
-from opauc.api.tables import split_label
+from opauc.api.tables import data_or_query, paths_only, sources_of
 from opauc.core.checkpoints import Checkpoints
 from opauc.core.fit import FitFactory, Opening, only_scores
 from opauc.core.labels import ClassLabels
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, RowReading, load_model, save_model
-from opauc.core.registry import ESTIMATORS, FACTORIES, READINGS
+from opauc.core.registry import FACTORIES, READINGS
 from opauc.core.threads import use_threads
 from opauc.core.threshold import Threshold
 from opauc.data import BadRows, DataStream, ReadOptions
 from opauc.data.columns import TableColumns, quoted_list
 from opauc.data.encode.table_features import OneHotReading
-from opauc.data.find_sources import find_sources, is_paths, paths_of
-from opauc.data.formats.memory import table_names
-from opauc.data.frames import to_table
+from opauc.data.find_sources import find_sources, is_paths, name_of
+from opauc.data.storage import file_size
+from opauc.data.table_source import ResolvedSource, Source, TableSource
 from opauc.engines.files import train_files
-from opauc.engines.shards import plan_training
+from opauc.engines.shards import plan_training, whole_files
 from opauc.errors import (
     InputError,
     OpaucError,
@@ -54,6 +57,10 @@ from opauc.version import __version__
 BASIS_PARAMETERS: Json = {
     "init_size": "auto", "trees": True, "effort": "normal", "max_columns": 1500, "random_state": "auto",
 }  # fmt: skip
+# Options that data in memory has no use for.
+FILE_OPTIONS = (
+    "engine", "scheduler", "checkpoint", "checkpoint_every", "resume", "max_seconds", "basis_from", "format",
+)  # fmt: skip
 # Options of reading that a basis fixes: with `basis_from` they may be repeated, not changed.
 BASIS_READING = ("label", "features", "drop", "categorical", "numeric", "delimiter", "header", "decimal")
 
@@ -81,9 +88,11 @@ class Training:
 
 
 def train(
-    data: Any,
+    data: Any = None,
     label: str | int | None = None,
     *,
+    sql: str | None = None,
+    database: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     bad_rows: BadRows | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -94,10 +103,15 @@ def train(
     Parameters
     ----------
     data : path, sequence of paths, or table
-        Files, glob patterns, folders or "-" for standard input, of any format and compressed or not; or a data frame
-        of pandas, polars or pyarrow.
+        Files, glob patterns, folders or "-" for standard input, of any format and compressed or not; or a table: a data
+        frame of pandas, polars or pyarrow, or anything that streams as Arrow, which is read batch by batch: a relation
+        of DuckDB, a LazyFrame, a table of Ibis, a dataset, a reader of ADBC.
     label : str or int, optional
         The label column, by name or by position. By default the one named label, target, class or y.
+    sql : str, optional
+        A query in place of `data`: of the database, or of DuckDB, which reads files: "from 'days/*.parquet'".
+    database : str or path, optional
+        The database of the query: a file of DuckDB or SQLite, or "postgresql://user@host/name".
     output : path, optional
         Where to save the model as well.
     bad_rows : BadRows, optional
@@ -125,88 +139,69 @@ def train(
     ('OnePassGAM', array(['yes'], dtype='<U3'))
     """
     reading, training = split_options({**options, **({} if label is None else {"label": label})})
-    given = set(options)
+    given, observer = set(options), CallbackObserver(on_progress)
+    target = None if output is None else Path(output)
+    data = data_or_query(data, sql, database)
     if training.by is not None:
         from opauc.api.cube.cube import Cube  # which trains by this module
         from opauc.api.cube.table import train_cube_table
         from opauc.api.cube.training import train_cube
 
-        target, observer = None if output is None else Path(output), CallbackObserver(on_progress)
-        train_on = train_cube if is_paths(data) else train_cube_table
-        policy, rows = bad_rows or BadRows(), paths_of(data) if is_paths(data) else data
+        train_on = train_cube if sql is not None or is_paths(data) else train_cube_table
+        policy, rows = bad_rows or BadRows(), paths_only(sources_of(data)) if train_on is train_cube else data
         return Cube(train_on(rows, reading, training, target, given, training.keys, policy, observer).folder)
-    if not is_paths(data):
-        return _train_table(data, reading, training, given, output, CallbackObserver(on_progress))
-    result = run_training(
-        paths_of(data), reading, training, None if output is None else Path(output), given,
-        bad_rows or BadRows(), CallbackObserver(on_progress),
-    )  # fmt: skip
+    if isinstance(data, np.ndarray) or issparse(data):
+        return _train_array(data, reading, training, given, target, observer)
+    sources = sources_of(data, label)
+    if sql is None and not is_paths(data):
+        for name in FILE_OPTIONS:
+            if name in given:
+                raise ParameterError(Parameter(name), " is for files; this is a table in memory")
+    result = run_training(sources, reading, training, target, given, bad_rows or BadRows(), observer)
     if result.model is None:
         raise KeyboardInterrupt
+    model = estimator_of(result.model)
     if isinstance(result.model.fit, AdditiveFit):
+        if isinstance(sources[0], TableSource):
+            model.set_params(**_declared(sources[0], reading))
         for leak in find_leaks(result.model.fit, input_names(result.model)):
             warnings.warn(leak, stacklevel=2)
-    return estimator_of(result.model)
+    return model
 
 
-def _train_table(
-    table: Any,
+def _declared(table: TableSource, reading: ReadOptions) -> Json:
+    """Return the columns that a user declares categorical or numeric, by name, as parameters of an estimator."""
+    requested = TableColumns(reading.label, categorical=reading.categorical, numeric=reading.numeric)
+    columns = requested.resolve(table.schema.names, table.name).by_name
+    return {name: list(getattr(columns, name)) or None for name in ("categorical", "numeric")}
+
+
+def _train_array(
+    array: Any,
     reading: ReadOptions,
     options: TrainOptions,
     given: Collection[str],
-    output: str | os.PathLike[str] | None,
+    output: Path | None,
     observer: Observer,
 ) -> Any:
-    """Train on a table in memory: an additive model by its `fit`, a linear one batch by batch as from a file."""
-    for name in (
-        "engine",
-        "scheduler",
-        "checkpoint",
-        "checkpoint_every",
-        "resume",
-        "max_seconds",
-        "basis_from",
-        "format",
-    ):
-        if name in given:
-            raise ParameterError(Parameter(name), " is for files; this is a table in memory")
+    """Train a linear model on an array or sparse rows in memory, batch by batch as from a file."""
     if options.is_additive_table(given):
-        model = _fit_additive_table(table, reading, options)
-    else:
-        factory, labels = options.factory(given=given), options.labels()
-        trainer, rows = Trainer(factory, labels), OneHotReading(reading, positive=labels.positive)
-        stream = DataStream.of_memory(table, None, reading, rows.training_encoder())
-        with observer.progress("training", None) as show:
-            for batch in stream.batches():
-                trainer.train(batch)
-                show(trainer.rows, 0)
-        model = estimator_of(trainer.finish(rows))
+        raise InputError(f"expected paths or a table with a label column, got {type(array).__name__}")
+    factory, labels = options.factory(given=given), options.labels()
+    trainer, rows = Trainer(factory, labels), OneHotReading(reading, positive=labels.positive)
+    stream = DataStream.of_memory(array, None, reading, rows.training_encoder())
+    with observer.progress("training", None) as show:
+        for batch in stream.batches():
+            trainer.train(batch)
+            show(trainer.rows, 0)
+    model = estimator_of(trainer.finish(rows))
     if output is not None:
         save(model, output)
     return model
 
 
-def _fit_additive_table(table: Any, reading: ReadOptions, options: TrainOptions) -> Any:
-    """Fit an additive model to a table in memory."""
-    factory, labels, table = options.factory(additive=True), options.labels(), to_table(table)
-    X, y = split_label(table, reading.label, reading.features, reading.drop, reading.drop_unlabeled)
-    requested = TableColumns(
-        reading.label, reading.features, reading.categorical, drop=reading.drop, numeric=reading.numeric
-    )
-    columns = requested.resolve(table_names(table) or (), "the table").by_name
-    declared = {name: list(getattr(columns, name)) or None for name in ("categorical", "numeric")}
-    model = ESTIMATORS[factory.estimator](**factory.parameters, **declared, n_jobs=options.additive_jobs)
-    if labels.positive is None:
-        model.fit(X, y)
-    else:
-        model.fit(X, (y == labels.positive).astype(int))
-        model.classes_ = labels.classes
-    model._reading = replace(model._reading, options=reading, positive=labels.positive)  # files are read so, too
-    return model
-
-
 def run_training(
-    paths: Sequence[str],
+    paths: Sequence[ResolvedSource],
     reading: ReadOptions,
     options: TrainOptions,
     output: Path | None,
@@ -214,7 +209,7 @@ def run_training(
     bad_rows: BadRows,
     observer: Observer,
 ) -> Training:
-    """Train on files and write the model, for `train` and the command.
+    """Train on files or tables and write the model, for `train` and the command.
 
     `given` are the names of the options that the user gave, defaults included.
     """
@@ -244,7 +239,7 @@ def run_training(
         ):
             return _train_shards(paths, opening, factory, labels, options, target, bad_rows, observer)
     plan: Json = {
-        "data": list(paths), "reading": reading.to_json(), "positive": options.positive,
+        "data": list(map(name_of, paths)), "reading": reading.to_json(), "positive": options.positive,
         "classes": None if options.classes is None else list(options.classes), **factory.parameters,
     }  # fmt: skip
     if options.basis_from is not None:
@@ -262,7 +257,7 @@ def run_training(
 def train_in_order(
     trainer: Trainer,
     start: Opening,
-    paths: Sequence[str],
+    paths: Sequence[ResolvedSource],
     bad_rows: BadRows,
     target: Path | None,
     checkpoints: Checkpoints | None,
@@ -301,7 +296,7 @@ def train_in_order(
     )  # fmt: skip
 
 
-def _check_replaced(target: Path, paths: Sequence[str], options: TrainOptions) -> None:
+def _check_replaced(target: Path, paths: Sequence[ResolvedSource], options: TrainOptions) -> None:
     """Raise where the user seems to expect that the model in the output file is trained further."""
     advice = f"train it further with opauc update {target}, or write another file"
     if options.basis_from is not None and Path(options.basis_from).resolve() == target.resolve():
@@ -312,7 +307,7 @@ def _check_replaced(target: Path, paths: Sequence[str], options: TrainOptions) -
         return
     with suppress(UnreadableFileError):
         inputs = {record["path"] for record in load_model(target, can_train=False).provenance.get("inputs", ())}
-        if not inputs or not inputs <= set(find_sources(paths)):
+        if not inputs or not inputs <= set(map(name_of, find_sources(paths))):
             raise InputError(
                 f"{target}: ", Parameter("resume"), " finds no checkpoint, and would replace this model of other data; "
                 f"{advice}",
@@ -343,7 +338,7 @@ def begin_training(
 
 
 def _resume_or_start(
-    paths: Sequence[str],
+    paths: Sequence[ResolvedSource],
     reading: RowReading,
     factory: FitFactory,
     labels: ClassLabels,
@@ -399,7 +394,7 @@ def _run(
 
 
 def _train_shards(
-    paths: Sequence[str],
+    paths: Sequence[ResolvedSource],
     reading: RowReading,
     factory: FitFactory,
     labels: ClassLabels,
@@ -432,11 +427,9 @@ def _train_shards(
 
 
 @contextmanager
-def shard_progress(
-    title: str, paths: Sequence[str | os.PathLike[str]], observer: Observer
-) -> Iterator[Callable[[int, int], None]]:
+def shard_progress(title: str, paths: Sequence[Source], observer: Observer) -> Iterator[Callable[[int, int], None]]:
     """Give a function that takes the number of shards and of those done and shows the share of bytes."""
-    total = sum(os.path.getsize(path) for path in find_sources(paths) if os.path.isfile(path))
+    total = sum(map(file_size, whole_files(paths)))
     with observer.progress(title, total) as show:
         yield lambda shards, done: show(0, total * done // shards)
 

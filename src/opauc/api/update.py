@@ -13,6 +13,7 @@ from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.output_file import check_writable
 from opauc.api.saving import estimator_of
 from opauc.api.scored_stream import check_data_files
+from opauc.api.tables import sources_of
 from opauc.api.train import Training, train_in_order
 from opauc.core.batch import ResumePosition, SourceRecord
 from opauc.core.checkpoints import Checkpoints
@@ -23,7 +24,8 @@ from opauc.core.parameters import ALL_CORES
 from opauc.core.registry import FACTORIES
 from opauc.core.threads import use_threads
 from opauc.data import BadRows
-from opauc.data.find_sources import paths_of
+from opauc.data.find_sources import name_of
+from opauc.data.table_source import ResolvedSource
 from opauc.errors import InputError
 from opauc.metrics.progressive import ProgressiveValidation
 from opauc.types import Settings
@@ -31,7 +33,7 @@ from opauc.types import Settings
 
 def update(
     model: str | os.PathLike[str],
-    data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    data: Any,
     *,
     output: str | os.PathLike[str] | None = None,
     bad_rows: BadRows | None = None,
@@ -46,8 +48,8 @@ def update(
     ----------
     model : path
         The model file; it is replaced when all rows have been processed, and stays as it is after an error.
-    data : path or sequence of paths
-        Files, glob patterns, folders or "-" for standard input.
+    data : path, sequence of paths, or table
+        Files, glob patterns, folders or "-" for standard input; or a table as `train` takes it.
     output : path, optional
         Where to write the model instead.
     bad_rows : BadRows, optional
@@ -75,7 +77,7 @@ def update(
     """
     source = Path(model)
     target = source if output is None else Path(output)
-    result = run_update(source, paths_of(data), target, bad_rows or BadRows(), CallbackObserver(on_progress))
+    result = run_update(source, sources_of(data), target, bad_rows or BadRows(), CallbackObserver(on_progress))
     if result.model is None:
         raise KeyboardInterrupt
     return estimator_of(result.model)
@@ -83,7 +85,7 @@ def update(
 
 def run_update(
     source: Path,
-    paths: Sequence[str],
+    paths: Sequence[ResolvedSource],
     target: Path,
     bad_rows: BadRows,
     observer: Observer,
@@ -102,7 +104,7 @@ def run_update(
     reading = replace(reading, options=reading.options.with_format(format_))
     before = model.provenance
     n_rows = int(before.get("rows", sum(model.fit.counts)))
-    plan = {"update": os.fspath(source), "rows": n_rows, "data": list(paths), "format": format_}
+    plan = {"update": os.fspath(source), "rows": n_rows, "data": list(map(name_of, paths)), "format": format_}
     checkpoints = Checkpoints(checkpoint, checkpoint_every, plan, ProgressiveValidation)
     with use_threads(ALL_CORES), stopwatch(observer.compiling) as seconds:
         if resume and checkpoint.exists():

@@ -37,10 +37,11 @@ VERBS = {
     "export": "Write a small file of an additive model that scores and explains rows, and cannot be trained further.",
     "edit": "Write a page on which the terms of an additive model are edited, or apply its patch.",
     "forget": "Remove rows from a model without training it again.",
+    "constrain": "Constrain an additive model without its rows, and print what that costs.",
     "warmup": "Compile the kernels once per machine, so that later runs start at once.",
 }
 # Parameters whose option has another name.
-FLAGS = {"random_state": "seed", "device": "engine", "metrics": "metric"}
+FLAGS = {"random_state": "seed", "device": "engine", "metrics": "metric", "monotone_constraints": "increasing"}
 # Arrow's allocator returns free memory to the system at once and asks for it again for the next batch: a tenth of the
 # time of reading, and a fifth with two threads. It reads this variable when it is loaded.
 KEEP_MEMORY = {"MIMALLOC_PURGE_DELAY": "-1"}

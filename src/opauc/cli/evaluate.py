@@ -12,6 +12,7 @@ from opauc.api.engines import check_engine
 from opauc.api.evaluate import GroupColumns, evaluate_against, evaluate_on, evaluate_stream, write_report
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
+from opauc.api.tables import data_or_query, sources_of
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, number_of, show_table
 from opauc.errors import Parameter, ParameterError
@@ -26,7 +27,7 @@ METHOD = "DeLong's variance, with a floor for small classes"
 
 def command(
     model: shared.Model,
-    data: shared.Data,
+    data: shared.DataOrQuery = None,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write a report to this file, one HTML page.")
     ] = None,
@@ -52,6 +53,8 @@ def command(
     ] = None,
     engine: shared.Engine = None,
     scheduler: shared.Scheduler = None,
+    sql: shared.Sql = None,
+    database: shared.Database = None,
     format_: shared.Format = None,
     drop_unlabeled: shared.DropUnlabeled = False,
     on_bad_row: shared.OnBadRow = "error",
@@ -64,13 +67,14 @@ def command(
         check_writable(report)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
+    sources = sources_of(data_or_query(data, sql, database))
     metrics, columns = shared.metrics(metric), GroupColumns(within, by)
-    scored = ScoredStream(model, data, format_, bad_rows, purpose, columns.names, label=label)
+    scored = ScoredStream(model, sources, format_, bad_rows, purpose, columns.names, label=label)
     reporter = Reporter(json, quiet)
     if against is not None:
         if engine is not None:
             raise ParameterError(Parameter("against"), " compares on this machine; leave ", Parameter("engine"), " out")
-        other = ScoredStream(against, data, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
+        other = ScoredStream(against, sources, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
         evaluation = evaluate_against(scored, other, reporter, metrics, columns)
     elif engine is None and scheduler is None:
         evaluation = evaluate_stream(scored, reporter, metrics=metrics, columns=columns)
@@ -80,7 +84,7 @@ def command(
         for name in columns._fields:
             if getattr(columns, name) is not None:
                 raise ParameterError(Parameter(name), " reads on this machine; leave ", Parameter("engine"), " out")
-        evaluation = evaluate_on(engine, scheduler, scored, data, format_, reporter, metrics)
+        evaluation = evaluate_on(engine, scheduler, scored, sources, format_, reporter, metrics)
     reporter.unlabeled(bad_rows.unlabeled)
     if report is not None:
         write_report(report, model.name, scored, evaluation)
@@ -133,7 +137,7 @@ def command(
     if at_least is not None:
         verdict = "the interval lies below" if too_low else "met" if ranking.confidence.auc >= at_least else "possible"
         facts[f"AUC of at least {at_least:g}"] = verdict
-    show_table(f"{model} on {', '.join(data)}", facts)
+    show_table(f"{model} on {', '.join(scored.stream.sources)}", facts)
     if by is not None:
         show_table(f"by {by}", {group.name: group_as_text(group) for group in evaluation.groups})
     return TOO_LOW if too_low else 0

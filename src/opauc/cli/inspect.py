@@ -12,6 +12,7 @@ import typer
 
 from opauc.api.describe import (
     FitDescription,
+    constraints_of,
     describe_fit,
     edits_as_text,
     penalty_as_json,
@@ -77,6 +78,8 @@ def _facts(file: Path, kind: str, header: Settings, model: Model | None) -> dict
         nested = value.items() if name in NESTED and isinstance(value, dict) and value else ((None, value),)
         for inner, part in nested:
             facts[name if inner is None else f"{name}: {inner}"] = shown(part)
+    if model is not None and (constraints := constraints_of(model)):
+        facts["constraints"] = ", ".join(constraints)
     reading = None if model is None else model.reading
     if isinstance(reading, OrdinalReading) and reading.columns is not None:
         kinds = Counter(column.kind for column in reading.columns.columns)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from opauc.metrics.ranking_metric import RankingMetric
 
 READING, LINEAR, ROWS, ENGINES, CHECKPOINTS = "Reading", "Linear models", "Bad rows", "Engines", "Checkpoints"
+CONSTRAINTS = "Constraints"
 
 Data = Annotated[
     list[str],
@@ -27,6 +28,26 @@ Data = Annotated[
         show_default=False,
     ),
 ]
+DataOrQuery = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[DATA]...",
+        help="Files, glob patterns, folders, or - for standard input: LIBSVM, CSV, TSV, Parquet, Arrow, Feather, JSON "
+        "lines, NPZ, NPY; text may be compressed (gz, bz2, xz, zst, zip). Of this machine, or by URL: s3://, gs://, "
+        "az://, https://. Or a query, see --sql.",
+        show_default=False,
+    ),
+]
+Sql = Annotated[
+    str | None,
+    typer.Option("--sql", metavar="QUERY", rich_help_panel=READING,
+                 help="A query in place of files; without --database one of DuckDB, which reads files itself."),
+]  # fmt: skip
+Database = Annotated[
+    str | None,
+    typer.Option("--database", metavar="DATABASE", rich_help_panel=READING,
+                 help="The database of --sql: a file of DuckDB or SQLite, or postgresql://user@host/name."),
+]  # fmt: skip
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.", show_default=False)]
 NewModel = Annotated[
@@ -58,7 +79,8 @@ Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="libsvm, csv, tsv, parquet, arrow or numpy. Default: inferred from the file name or the first line.",
+        help="libsvm, csv, tsv, parquet, arrow, jsonl or numpy. Default: inferred from the file name or the first "
+        "line.",
         rich_help_panel=READING,
     ),
 ]
@@ -89,6 +111,16 @@ Drop = Annotated[
     str | None,
     typer.Option("--drop", help="Columns to leave out, separated by commas.", rich_help_panel=READING),
 ]
+Increasing = Annotated[
+    str | None,
+    typer.Option("--increasing", help="Numeric columns in which the score never falls, separated by commas.",
+                 rich_help_panel=CONSTRAINTS),
+]  # fmt: skip
+Decreasing = Annotated[
+    str | None,
+    typer.Option("--decreasing", help="Numeric columns in which the score never rises, separated by commas.",
+                 rich_help_panel=CONSTRAINTS),
+]  # fmt: skip
 ExplainColumns = Annotated[
     bool,
     typer.Option("--explain-columns", help="Print the inferred type of each column.", rich_help_panel=READING),

@@ -12,6 +12,7 @@ import typer
 
 from opauc.api.predict import check_response
 from opauc.api.scored_stream import Purpose, ScoredBatch, ScoredStream
+from opauc.api.tables import data_or_query, sources_of
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, json_line, number_of, shown_text
 from opauc.core.atomic_write import atomic_write
@@ -29,7 +30,7 @@ REASONS = "Reasons"
 
 def command(
     model: shared.Model,
-    data: shared.Data,
+    data: shared.DataOrQuery = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -74,6 +75,8 @@ def command(
             rich_help_panel=REASONS,
         ),
     ] = "term",
+    sql: shared.Sql = None,
+    database: shared.Database = None,
     format_: shared.Format = None,
     on_bad_row: shared.OnBadRow = "error",
     max_bad_rows: shared.MaxBadRows = None,
@@ -81,8 +84,11 @@ def command(
 ) -> int:
     """Score rows with a model; labels in the data are ignored and need not be there."""
     check_response(response)
+    sources = sources_of(data_or_query(data, sql, database))
     passthrough, found = shared.names(keep), None
-    scored = ScoredStream(model, data, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.PREDICT, passthrough)
+    scored = ScoredStream(
+        model, sources, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.PREDICT, passthrough
+    )
     if reasons is not None:
         from opauc.api.reasons import ReasonOptions, RowReasons
 

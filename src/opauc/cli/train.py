@@ -11,6 +11,7 @@ from opauc.api.cube.training import train_cube
 from opauc.api.options import TrainOptions
 from opauc.api.output_file import named_after
 from opauc.api.scored_stream import report_unreadable
+from opauc.api.tables import data_or_query, paths_only, sources_of
 from opauc.api.train import run_training
 from opauc.cli import options as shared
 from opauc.cli.console import INTERRUPTED, Reporter
@@ -23,7 +24,7 @@ TRAINING, CUBES = "Training", "Cubes"
 
 def command(
     context: typer.Context,
-    data: shared.Data,
+    data: shared.DataOrQuery = None,
     output: shared.NewModel = None,
     solver: Annotated[
         str | None,
@@ -44,6 +45,8 @@ def command(
             rich_help_panel=TRAINING,
         ),
     ] = None,
+    sql: shared.Sql = None,
+    database: shared.Database = None,
     label: shared.Label = None,
     features: shared.Features = None,
     categorical: shared.Categorical = None,
@@ -172,6 +175,8 @@ def command(
     effort: Annotated[
         str, typer.Option(help="How slowly the trees grow: normal or high.", rich_help_panel=TRAINING)
     ] = "normal",
+    increasing: shared.Increasing = None,
+    decreasing: shared.Decreasing = None,
     max_columns: Annotated[
         int,
         typer.Option(
@@ -263,8 +268,9 @@ def command(
     additive model is trained. Sparse rows get a linear model, and so does a table
     where --solver or an option of the linear solvers is given.
     """
-    keys = shared.names(by)
-    target = output if keys else output or named_after(data)
+    data = data_or_query(data, sql, database)
+    keys, sources = shared.names(by), sources_of(data)
+    target = output if keys else output or named_after(data if sql is None else ["-"])
     reporter, given = Reporter(json, quiet), shared.given_options(context)
     if within is not None and groups is not None:
         raise ParameterError(
@@ -282,7 +288,8 @@ def command(
         criterion=criterion, one_standard_error=one_standard_error, loss=loss,
         objective=objective, max_fpr=max_fpr,
         pairs="all" if within is None else "within_groups", group_weight=group_weight, max_gap=max_gap,
-        init_size="auto" if init_size is None else init_size, trees=trees, effort=effort, random_state=seed,
+        init_size="auto" if init_size is None else init_size, trees=trees, effort=effort,
+        increasing=shared.columns(increasing or ""), decreasing=shared.columns(decreasing or ""), random_state=seed,
         n_jobs=n_jobs, positive=positive,
         classes=shared.class_names(classes), basis_from=basis_from, checkpoint=checkpoint,
         checkpoint_every=checkpoint_every, resume=resume, max_seconds=max_seconds, engine=engine,
@@ -293,14 +300,14 @@ def command(
     asked = {renamed.get(name, name) for name in given} - ({"n_jobs"} if n_jobs == 1 else set())
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
     if by is not None:
-        trained = train_cube(data, reading, options, target, asked, keys, bad_rows, reporter)
+        trained = train_cube(paths_only(sources), reading, options, target, asked, keys, bad_rows, reporter)
         if explain_columns:
             show_columns(trained.column_profiles, reporter)
         reporter.unlabeled(bad_rows.unlabeled)
         report_cube(trained, reporter)
         return 0
     assert target is not None, "named after the data"
-    result = run_training(data, reading, options, target, asked, bad_rows, reporter)
+    result = run_training(sources, reading, options, target, asked, bad_rows, reporter)
     if result.model is None:
         saved = checkpoint or Path(f"{target}.checkpoint")
         resume_hint = "; continue with --resume" if result.begun else ""

@@ -21,6 +21,7 @@ from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, Na
 if TYPE_CHECKING:
     from opauc.core.batch import ResumePosition
     from opauc.core.model import RowReading
+    from opauc.data.table_source import Source
 
 
 class PenaltyPath(NamedTuple):
@@ -314,7 +315,7 @@ class FitFactory(Protocol):
     def check_resumed(self, fit: Fit, position: ResumePosition) -> None:
         """Raise ValueError where a fit up to that position cannot have been trained with these parameters."""
 
-    def open_files(self, paths: Sequence[str], reading: RowReading, labels: ClassLabels) -> Opening:
+    def open_files(self, paths: Sequence[Source], reading: RowReading, labels: ClassLabels) -> Opening:
         """Return the start of a pass over files."""
 
     def sharding(self, rows: Rows) -> Sharding:

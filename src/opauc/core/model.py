@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, SupportsIndex, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, SupportsIndex, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from opauc.core.scorer import Scorer
 from opauc.core.threshold import SavedThreshold, Threshold
 from opauc.errors import IncompatibleMomentsError, OpaucError, Parameter, UnreadableFileError
 from opauc.types import Array, Arrays, Floats, Json, NamedArrays, Settings
+
+if TYPE_CHECKING:
+    from opauc.data.table_source import Source
 
 # The kind of a model file.
 MODEL = "model"
@@ -73,7 +76,7 @@ class RowReading(Protocol):
 
     def stream(
         self,
-        paths: Sequence[str | os.PathLike[str]],
+        paths: Sequence[Source],
         format_: str | None = None,
         bad_rows: Any = None,
         *,
@@ -85,7 +88,7 @@ class RowReading(Protocol):
 
     def training_stream(
         self,
-        paths: Sequence[str | os.PathLike[str]],
+        paths: Sequence[Source],
         position: ResumePosition,
         bad_rows: Any = None,
         passthrough: Sequence[str] = (),

@@ -17,7 +17,9 @@ from scipy.sparse import csr_array
 
 from opauc.core.batch import MAX_COUNT
 from opauc.data.columns import check_integers
+from opauc.data.remote import is_url
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
+from opauc.data.storage import open_file
 from opauc.errors import InputError
 from opauc.types import Array
 
@@ -61,6 +63,8 @@ class ArrayStream:
             if mapped is None:
                 raise InputError(f"{name}: stored by columns (Fortran order) and compressed; save it in row order (C)")
             path, offset = mapped
+            if is_url(path):
+                raise InputError(f"{name}: stored by columns (Fortran order); download it, or save it in row order (C)")
             self._columns = np.memmap(path, header.dtype, "r", offset + header.size, header.shape, order="F")
 
     def read(self, n_rows: int) -> Values:
@@ -113,7 +117,7 @@ def member_stream(archive: zipfile.ZipFile, member: str, path: str, opened: Exit
     info = archive.getinfo(f"{member}.npy")
     mapped = None
     if info.compress_type == zipfile.ZIP_STORED:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             file.seek(info.header_offset + LOCAL_HEADER - 4)
             lengths = np.frombuffer(file.read(4), "<u2")
         mapped = path, info.header_offset + LOCAL_HEADER + int(lengths.sum())

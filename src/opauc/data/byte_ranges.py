@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opauc.core.kernels.compile import in_python
 from opauc.data.kernels.csv import OUTSIDE, QUOTE, state_after
+from opauc.data.storage import open_file
 
 PIECE_BYTES = 2**22
 # With fewer quotes plain Python is faster than loading the compiled kernel.
@@ -66,7 +67,7 @@ def join_ranges(sizes: list[int], weights: list[float], least: float) -> list[By
 def states_after(path: str, delimiter: int, byte_range: ByteRange) -> list[int]:
     """Return the quoting state of CSV text at the end of a byte range, for each state at its beginning."""
     states = list(STATES)
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         for begin in range(byte_range.begin, byte_range.end, PIECE_BYTES):
             text = _with_neighbors(file, begin, min(begin + PIECE_BYTES, byte_range.end))
             followed = {state: _state_after(text, delimiter, state) for state in set(states)}
@@ -94,7 +95,7 @@ def records_of(stream: IO[bytes], byte_range: ByteRange) -> tuple[int, int]:
 def lines_before(path: str, offset: int) -> int:
     """Return how many lines end before `offset` of an uncompressed text."""
     n_lines, left = 0, offset
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         while left and (piece := file.read(min(left, PIECE_BYTES))):
             n_lines += piece.count(b"\n")
             left -= len(piece)
@@ -103,7 +104,7 @@ def lines_before(path: str, offset: int) -> int:
 
 def _record_from(stream: IO[bytes], offset: int, delimiter: int | None, state: int) -> int:
     """Return where the first record begins at `offset` or later: after an end of line that no quotes enclose."""
-    size = os.fstat(stream.fileno()).st_size
+    size = stream.seek(0, os.SEEK_END)
     if offset == 0 or offset >= size:
         return min(offset, size)
     stream.seek(offset - 1)

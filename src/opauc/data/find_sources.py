@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import glob
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from opauc.core.registry import FORMATS
 from opauc.data.formats.format import DataFormat
+from opauc.data.remote import is_url, path_of, shown_url
 from opauc.data.sources import STANDARD_INPUT, ByteSource
+from opauc.data.storage import find_local, find_remote, glob_pattern, is_file
+from opauc.data.table_source import ResolvedSource, Source, TableSource
 from opauc.errors import InputError, Parameter, ParameterError, unknown_name
 
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
-def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Return the files of paths, patterns and folders; those of a pattern or folder are sorted by name.
+def find_sources(paths: Iterable[Source]) -> list[ResolvedSource]:
+    """Return the files of paths, patterns and folders; those of a pattern or folder are sorted by name. Tables stay.
 
     In a folder, files of a known ending count, at any depth; hidden ones and those that begin with "_" do not.
 
@@ -32,10 +34,12 @@ def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     ...     [Path(path).name for path in find_sources([folder])]
     ['a.csv', 'b.csv']
     """
-    sources = []
-    for path in [os.fspath(path) for path in paths]:
-        if path == STANDARD_INPUT or os.path.isfile(path):
+    sources = list[ResolvedSource]()
+    for path in [path if isinstance(path, TableSource) else _local(os.fspath(path)) for path in paths]:
+        if isinstance(path, TableSource) or path == STANDARD_INPUT or os.path.isfile(path):
             sources.append(path)
+        elif is_url(path):
+            sources += _remote_files(path)
         elif os.path.isdir(path):
             sources += _files_of(path)
         elif os.path.exists(path):
@@ -47,8 +51,12 @@ def find_sources(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     return sources
 
 
-def format_of(path: str, requested: str | None = None) -> DataFormat:
+def format_of(path: ResolvedSource, requested: str | None = None) -> DataFormat:
     """Return the format of a source: the one requested, else inferred from its file ending or first line."""
+    if isinstance(path, TableSource):
+        from opauc.data.formats.table import TABLE  # pyarrow, which text does not wait for
+
+        return TABLE
     formats: Mapping[str, DataFormat] = FORMATS
     if requested is not None:
         if requested not in formats:
@@ -57,19 +65,32 @@ def format_of(path: str, requested: str | None = None) -> DataFormat:
     by_ending = _format_by_ending(path)
     if by_ending is not None:
         return by_ending
-    if not os.path.isfile(path):
+    if not is_file(path):
         name = ByteSource(path).name
         raise InputError(f"{name}: its format cannot be inferred before reading; name it, one of {', '.join(formats)}")
     return _format_by_content(path)
 
 
-def are_tables(paths: Iterable[str | os.PathLike[str]], requested: str | None = None) -> bool:
+def are_tables(paths: Iterable[Source], requested: str | None = None) -> bool:
     """Tell whether sources are tables or dense arrays, by the first of them, and not sparse rows."""
-    return all(not format_of(path, requested).is_sparse(path) for path in find_sources(paths)[:1])
+    return all(
+        isinstance(path, TableSource) or not format_of(path, requested).is_sparse(path)
+        for path in find_sources(paths)[:1]
+    )
+
+
+def name_of(source: ResolvedSource) -> str:
+    """Return what a model records of where its rows came from: the path of a file, the name of a table."""
+    return source.record if isinstance(source, TableSource) else shown_url(source)
+
+
+def can_read_again(source: ResolvedSource) -> bool:
+    """Tell whether a source can be read again: a file, but no pipe; a table, but no stream."""
+    return source.repeatable if isinstance(source, TableSource) else is_file(source)
 
 
 def _format_by_ending(path: str) -> DataFormat | None:
-    name = PurePath(path)
+    name = PurePath(path_of(path))
     ending = name.suffix.lower()
     if ending in COMPRESSED_SUFFIXES:
         ending = name.with_suffix("").suffix.lower()
@@ -86,23 +107,49 @@ def _format_by_content(path: str) -> DataFormat:
 
 
 def _files_of(folder: str) -> list[str]:
-    inside = sorted(
-        os.path.join(where, name)
-        for where, _, names in os.walk(folder)
-        for name in names
-        if not name.startswith((".", "_")) and _format_by_ending(name) is not None
-    )
-    if not inside:
+    return _data_files(folder, _everything_in(folder))
+
+
+def _everything_in(folder: str) -> list[str]:
+    return sorted(os.path.join(where, name) for where, _, names in os.walk(folder) for name in names)
+
+
+def _data_files(folder: str, inside: Iterable[str]) -> list[str]:
+    """Return the files in a folder that have data, by their names; raise where there are none."""
+    names = {path: PurePath(path_of(path)).name for path in inside}
+    files = [
+        path for path, name in names.items() if not name.startswith((".", "_")) and _format_by_ending(name) is not None
+    ]
+    if not files:
         endings = " ".join(ending for kind in FORMATS.values() for ending in kind.endings)
-        raise InputError(f"{folder}: no data in this folder; looked for files ending in {endings}")
-    return inside
+        raise InputError(f"{shown_url(folder)}: no data in this folder; looked for files ending in {endings}")
+    return files
 
 
 def _matches(pattern: str) -> list[str]:
-    matches = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+    matches = find_local(pattern)
     if not matches:
         raise InputError(f"{pattern}: no such file")
-    return matches
+    if os.path.isfile(matches[0]):
+        return matches
+    return _data_files(pattern, [file for folder in matches for file in _everything_in(folder)])
+
+
+def _remote_files(url: str) -> list[str]:
+    files = find_remote(url)
+    if not files:
+        raise InputError(f"{shown_url(url)}: no such file")
+    return files if files == [url] or _matches_files(url, files) else _data_files(url, files)
+
+
+def _matches_files(url: str, files: Sequence[str]) -> bool:
+    """Tell whether a pattern matches files and not the folders that they are in."""
+    return glob_pattern(path_of(url)).fullmatch(path_of(files[0])) is not None
+
+
+def _local(path: str) -> str:
+    """Return a file:// URL as a path, anything else as it is."""
+    return path_of(path) if path.startswith("file://") else path
 
 
 def is_paths(data: object) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from opauc.core.batch import ResumePosition
@@ -13,12 +12,13 @@ from opauc.data.encode.hashing import HashedFeatures
 from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.options import DEFAULTS, ReadOptions
 from opauc.data.stream import DataStream
+from opauc.data.table_source import Source
 
 START = ResumePosition()
 
 
 def open_stream(
-    paths: Sequence[str | os.PathLike[str]],
+    paths: Sequence[Source],
     options: ReadOptions = DEFAULTS,
     resume_position: ResumePosition = START,
     bad_rows: BadRows | None = None,

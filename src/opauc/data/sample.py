@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,13 @@ from opauc.data.columns import TableColumns
 from opauc.data.encode.encoder import EncodedRows, Hashing
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.encode.ordinal import OrdinalEncoder
-from opauc.data.find_sources import find_sources, format_of
+from opauc.data.find_sources import can_read_again, find_sources, format_of, name_of
 from opauc.data.formats.csv.records import CsvRecords, whole_records
 from opauc.data.formats.format import DataFormat
 from opauc.data.options import ReadOptions
-from opauc.data.sources import STANDARD_INPUT, ByteSource, compression_of
+from opauc.data.sources import ByteSource, compression_of
+from opauc.data.storage import file_size, open_file
+from opauc.data.table_source import ResolvedSource, Source, TableSource
 from opauc.types import Rows
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class PinnedColumns:
 
 @dataclass(frozen=True)
 class RowFiles:
-    """Files whose rows can be read by number, from 0 over all of them; the header of a text is not a row.
+    """Files and tables whose rows can be read by number, from 0 over all of them; the header of a text is not a row.
 
     Text is read once to count its records and once more to read some of them.
 
@@ -175,20 +176,24 @@ class RowFiles:
     (1000, 96)
     """
 
-    paths: tuple[str, ...]
+    sources: tuple[ResolvedSource, ...]
     options: ReadOptions
-    counts: tuple[int, ...]  # rows of each file
+    counts: tuple[int, ...]  # rows of each source
     headers: tuple[bool, ...]  # whether the first record of each file is a header
     compressed: bool = False  # whether some are text that can only be read in order
 
     @classmethod
-    def of(cls, paths: Sequence[str | os.PathLike[str]], reading: OrdinalReading) -> RowFiles | None:
-        """Return the files with their numbers of rows; None where one of them is a pipe or standard input."""
+    def of(cls, paths: Sequence[Source], reading: OrdinalReading) -> RowFiles | None:
+        """Return the files and tables with their numbers of rows; None where one of them can be read once only."""
         sources, options, columns = find_sources(paths), reading.options, reading.requested_columns()
-        if not sources or any(path == STANDARD_INPUT or not os.path.isfile(path) for path in sources):
+        if not sources or not all(map(can_read_again, sources)):
             return None
         counts, headers, compressed = list[int](), list[bool](), False
         for path in sources:
+            if isinstance(path, TableSource):
+                counts.append(path.count())
+                headers.append(False)
+                continue
             data_format = format_of(path, options.format)
             header = data_format.has_header(path, options, columns)
             headers.append(header)
@@ -210,23 +215,36 @@ class RowFiles:
         Columns are found in the first file and looked for in the others by their names.
         """
         first = 0
-        for path, count, header in zip(self.paths, self.counts, self.headers, strict=True):
+        for source, count, header in zip(self.sources, self.counts, self.headers, strict=True):
             here = numbers[slice(*np.searchsorted(numbers, [first, first + count]))] - first
             first += count
             if not here.size:
                 continue
-            for part in self._batches(path, header, here, columns):
+            for part in self._batches(source, header, here, columns):
                 if part.columns is not None:
                     columns = part.columns
-                yield SampledBatch(part, path)
+                yield SampledBatch(part, name_of(source))
 
-    def _batches(self, path: str, header: bool, numbers: RowNumbers, columns: TableColumns) -> Iterator[RawBatch]:
-        data_format, skipped = format_of(path, self.options.format), BadRows("skip")
+    def count_columns(self, columns: TableColumns) -> int:
+        """Return the number of columns of the first row, without the label."""
+        if self.sources and isinstance(self.sources[0], TableSource):
+            table = self.sources[0]
+            return max(1, len(columns.roles_in(table.schema.names, table.name).used()) - 1)
+        first = next(self.read_rows(columns, np.arange(1)), None)
+        return 1 if first is None else max(1, first.batch.rows.shape[1] - 1)
+
+    def _batches(
+        self, source: ResolvedSource, header: bool, numbers: RowNumbers, columns: TableColumns
+    ) -> Iterator[RawBatch]:
+        data_format, skipped = format_of(source, self.options.format), BadRows("skip")
         options = replace(self.options, header=header) if data_format.is_text else self.options
-        reader = data_format.reader(options, PinnedColumns(columns))
+        reader: Any = data_format.reader(options, PinnedColumns(columns))
         if not data_format.is_text:
-            yield from _take_numbers(reader.batches(ByteSource(path), BEGINNING, skipped), numbers)
+            content = source if isinstance(source, TableSource) else ByteSource(source)
+            yield from _take_numbers(reader.batches(content, BEGINNING, skipped), numbers)
             return
+        assert isinstance(source, str), "tables are no text"
+        path = source
         records = np.concatenate([[0], numbers + 1]) if header else numbers
         text = read_records(ByteSource(path), _delimiter(path, data_format, self.options), records)
         yield from reader.batches(SampledText(path, text), BEGINNING, skipped)
@@ -257,13 +275,13 @@ def _delimiter(path: str, data_format: DataFormat, options: ReadOptions) -> str 
 
 
 def _is_compressed(path: str) -> bool:
-    with open(path, "rb") as raw:
+    with open_file(path) as raw:
         return compression_of(raw) is not None
 
 
 def _count_rows(path: str, data_format: DataFormat, options: ReadOptions, columns: TableColumns) -> int:
     """Return how many rows a file has that is not text: as its footer says, or else by reading it."""
-    if ranges := data_format.byte_ranges(path, max(1, os.path.getsize(path))):
+    if ranges := data_format.byte_ranges(path, max(1, file_size(path))):
         return sum(one.end - one.begin for one in ranges)
     reader = data_format.reader(options, PinnedColumns(columns))
     last = 0

@@ -23,6 +23,8 @@ from xopen import xopen
 
 from opauc.core.batch import BEGINNING, Position
 from opauc.data.byte_ranges import ByteRange, records_of, split_evenly
+from opauc.data.remote import FileState, RemoteFile, is_url, shown_url
+from opauc.data.storage import file_size, file_state, is_file, open_file
 from opauc.errors import InputChangedError, InputError
 
 if sys.version_info >= (3, 14):
@@ -169,12 +171,12 @@ class ByteSource:
     @property
     def size(self) -> int:
         """Bytes of the file on disk; 0 for what is not a file."""
-        return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
+        return file_size(self.path) if is_file(self.path) else 0
 
     @property
     def name(self) -> str:
         """The name of the source in messages."""
-        return "standard input" if self.path == STANDARD_INPUT else self.path
+        return "standard input" if self.path == STANDARD_INPUT else shown_url(self.path)
 
     def blocks(self, position: Position = BEGINNING) -> Iterator[Block]:
         """Yield the blocks from `position` on: the same blocks as when reading from the start.
@@ -227,15 +229,15 @@ class ByteSource:
     def _raw(self) -> io.BufferedReader | _Borrowed:
         if self.path == STANDARD_INPUT:
             return _Borrowed(_standard_input())
-        return io.BufferedReader(io.FileIO(self.path), 2**20)
+        return open_file(self.path)
 
 
 def text_byte_ranges(path: str, size: int) -> list[ByteRange]:
     """Cut a text into byte ranges of `size` bytes; a compressed text, or a pipe, has none."""
-    if not os.path.isfile(path):
+    if not is_file(path):
         return []
-    with open(path, "rb") as raw:
-        return [] if compression_of(raw) else split_evenly(os.path.getsize(path), size)
+    with open_file(path) as raw:
+        return [] if compression_of(raw) else split_evenly(file_size(path), size)
 
 
 def _standard_input() -> io.BufferedReader:
@@ -265,13 +267,15 @@ class _Borrowed:
         pass
 
 
-def _state_of(raw: io.BufferedReader) -> tuple[int, int] | None:
-    """Return size and modification time of a regular file, None for a pipe."""
+def _state_of(raw: io.BufferedReader) -> FileState | None:
+    """Return size and modification time of a regular file, or the ETag of a URL; None for a pipe."""
+    if isinstance(remote := getattr(raw, "raw", None), RemoteFile):
+        return file_state(remote.url)
     try:
         state = os.fstat(raw.fileno())
     except (OSError, AttributeError, ValueError):
         return None
-    return (state.st_size, state.st_mtime_ns) if stat.S_ISREG(state.st_mode) else None
+    return FileState(state.st_size, state.st_mtime_ns) if stat.S_ISREG(state.st_mode) else None
 
 
 def _position(raw: io.BufferedReader, otherwise: int) -> int:
@@ -314,28 +318,28 @@ class Fingerprint:
 
     path: str
     sha256: str
-    state: tuple[int, int]
+    state: FileState
 
     @classmethod
     def of(cls, path: str, content: bytes) -> Fingerprint:
         """Return the fingerprint of a file from some of its bytes."""
-        state = _file_state(path)
+        state = _stored_state(path)
         return cls(path, hashlib.sha256(b"%d\n" % state[0] + content).hexdigest(), state)
 
     def check_start(self, position: Position) -> None:
         """Raise unless this is the file that was read up to `position`."""
         if position.offset and position.sha256 != self.sha256:
-            raise InputChangedError(f"{self.path}: is not the file whose first {position.offset} rows were read before")
+            name = shown_url(self.path)
+            raise InputChangedError(f"{name}: is not the file whose first {position.offset} rows were read before")
 
-    def check_unchanged(self) -> None:
-        """Raise if the file was written to meanwhile."""
-        if _file_state(self.path) != self.state:
-            raise InputChangedError(f"{self.path}: the file changed while it was read")
+    def check_unchanged(self, at_end: bool = False) -> None:
+        """Raise if the file was written to meanwhile; that of a URL is asked only at the end."""
+        if (at_end or not is_url(self.path)) and _stored_state(self.path) != self.state:
+            raise InputChangedError(f"{shown_url(self.path)}: the file changed while it was read")
 
 
-def _file_state(path: str) -> tuple[int, int]:
+def _stored_state(path: str) -> FileState:
     try:
-        state = os.stat(path)
+        return file_state(path)
     except OSError as error:
-        raise InputChangedError(f"{path}: {error.strerror}") from error
-    return state.st_size, state.st_mtime_ns
+        raise InputChangedError(f"{shown_url(path)}: {error.strerror}") from error

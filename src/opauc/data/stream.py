@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -13,10 +12,12 @@ from opauc.core.batch import BEGINNING, Batch, RawBatch, ResumePosition, SourceR
 from opauc.data.bad_rows import BadRows
 from opauc.data.byte_ranges import ByteRange
 from opauc.data.encode.encoder import ColumnRequest, EncodedRows, Encoder, UnknownCategories
-from opauc.data.find_sources import find_sources, format_of
+from opauc.data.find_sources import can_read_again, find_sources, format_of, name_of
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
 from opauc.data.sources import IN_MEMORY, ByteSource
+from opauc.data.storage import file_size, is_file
+from opauc.data.table_source import Source
 from opauc.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ START = ResumePosition()
 
 
 class DataStream:
-    """Labeled batches of files, patterns, folders or standard input, in order, each read once.
+    """Labeled batches of files, patterns, folders, standard input or tables, in order, each read once.
 
     Memory does not grow with the sources. Batches depend on the content alone, so
     that a stream that resumes from the position of a batch gives the batches that
@@ -97,7 +98,7 @@ class DataStream:
 
     Parameters
     ----------
-    paths : sequence of paths
+    paths : sequence of paths or tables
         Files, patterns, folders, "-".
     options : ReadOptions
         How to read them.
@@ -123,18 +124,18 @@ class DataStream:
 
     def __init__(
         self,
-        paths: Sequence[str | os.PathLike[str]],
+        paths: Sequence[Source],
         options: ReadOptions,
         encoder: Encoder,
         resume_position: ResumePosition = START,
         bad_rows: BadRows | None = None,
     ) -> None:
-        self.sources: list[str] = find_sources(paths)
+        self._contents = find_sources(paths)
         self.bad_rows: BadRows = bad_rows or BadRows()
         self.bad_rows.drop_unlabeled |= options.drop_unlabeled
         self.bad_rows.total, self.bad_rows.first = resume_position.bad_rows, list(resume_position.first_bad)
         self._options, self._encoder, self._start = options, encoder, resume_position
-        self._formats = [format_of(path, options.format) for path in self.sources]
+        self._formats = [format_of(path, options.format) for path in self._contents]
         encoded = [path for path, kind in zip(self.sources, self._formats, strict=True) if kind.is_encoded]
         if 0 < len(encoded) < len(self.sources):
             other = next(path for path in self.sources if path not in encoded)
@@ -152,7 +153,7 @@ class DataStream:
             return MemoryReader(request.pinned_columns, labels)
 
         stream = cls([], options, encoder)
-        stream.sources, stream._formats = [IN_MEMORY], [DataFormat("memory", (), reader)]
+        stream._contents, stream._formats = [IN_MEMORY], [DataFormat("memory", (), reader)]
         stream._memory = data
         return stream
 
@@ -165,9 +166,19 @@ class DataStream:
         Lines of text are counted from the beginning of the range.
         """
         stream = cls([], options, encoder, bad_rows=bad_rows)
-        stream.sources, stream._formats = [path], [format_of(path, options.format)]
+        stream._contents, stream._formats = [path], [format_of(path, options.format)]
         stream._byte_range = byte_range
         return stream
+
+    @property
+    def sources(self) -> list[str]:
+        """The paths of the files, and the names of the tables."""
+        return [name_of(source) for source in self._contents]
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether all of it can be read again."""
+        return all(map(can_read_again, self._contents))
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -202,9 +213,8 @@ class DataStream:
     @property
     def total_bytes(self) -> int | None:
         """Size of all files, or None where a source is not a file."""
-        if not all(os.path.isfile(path) for path in self.sources):
-            return None
-        return sum(os.path.getsize(path) for path in self.sources)
+        sizes = [file_size(path) for path in self._contents if isinstance(path, str) and is_file(path)]
+        return sum(sizes) if len(sizes) == len(self._contents) else None
 
     def batches(self, ahead: bool = True) -> Iterator[Batch]:
         """Yield the batches after the resume position; `ahead` reads them in another thread."""
@@ -212,16 +222,16 @@ class DataStream:
 
     def _batches(self) -> Generator[Batch, None, None]:
         rows, records, passed = self._start.rows, list(self._start.records), 0
-        for number, (path, kind) in enumerate(zip(self.sources, self._formats, strict=True)):
-            source = ByteSource(path, byte_range=self._byte_range)
+        for number, (path, content, kind) in enumerate(zip(self.sources, self._contents, self._formats, strict=True)):
+            source = ByteSource(content, byte_range=self._byte_range) if isinstance(content, str) else content
             if number < self._start.source:
                 _check_same_path(records[number], path)
                 passed += source.size
                 continue
             position = self._start.position if number == self._start.source else BEGINNING
             rows_here = records[number]["rows"] if number < len(records) else 0
-            content = source if self._memory is None else self._memory
-            for raw in self._reader(kind).batches(content, position, self.bad_rows):
+            rows_of: Any = source if self._memory is None else self._memory
+            for raw in self._reader(kind).batches(rows_of, position, self.bad_rows):
                 encoded = self._encode(raw, source.name, kind)
                 n_rows = encoded.rows.shape[0]
                 rows_here += n_rows

@@ -21,9 +21,11 @@ from opauc.data.bad_rows import LISTED
 from opauc.data.byte_ranges import ByteRange, lines_before, records_of, states_after, with_quoting
 from opauc.data.encode.encoder import Encoder
 from opauc.data.encode.number_reading import OrdinalReading
-from opauc.data.find_sources import find_sources, format_of
+from opauc.data.find_sources import find_sources, format_of, name_of
 from opauc.data.sample import RowFiles
 from opauc.data.sources import STANDARD_INPUT
+from opauc.data.storage import file_size, is_file, open_file
+from opauc.data.table_source import Source, TableSource
 from opauc.engines.scheduler import Scheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
 from opauc.types import Json
@@ -57,7 +59,7 @@ class ShardPolicy:
 
     def shard_bytes(self, paths: Sequence[str], min_bytes: int | None = None) -> int:
         """Return how many bytes a shard of these files should have: the same on every engine."""
-        total, least = sum(map(os.path.getsize, paths)), self.min_bytes if min_bytes is None else min_bytes
+        total, least = sum(map(file_size, paths)), self.min_bytes if min_bytes is None else min_bytes
         return max(least, min(total // self.n_shards, self.max_bytes), total // self.max_shards)
 
 
@@ -88,13 +90,14 @@ class FileShard(NamedTuple):
     first_row: int = 0
 
 
-def whole_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Return the files of paths, patterns and folders; raise where one is a stream that can be read only once."""
-    files = find_sources(paths)
-    for path in files:
-        if path == STANDARD_INPUT or not os.path.isfile(path):
-            name = "standard input" if path == STANDARD_INPUT else path
+def whole_files(paths: Sequence[Source]) -> list[str]:
+    """Return the files of paths, patterns and folders; raise where one is a table, or can be read only once."""
+    files = list[str]()
+    for source in find_sources(paths):
+        if isinstance(source, TableSource) or not is_file(source):
+            name = "standard input" if source == STANDARD_INPUT else name_of(source)
             raise UnsupportedOperationError(f"{name}: shards are read from files, several at a time")
+        files.append(source)
     return files
 
 
@@ -117,7 +120,7 @@ def file_shards(
             states = scheduler.map(partial(states_after, path, delimiter), byte_ranges)
             byte_ranges = with_quoting(byte_ranges, delimiter, states)
         if not kind.is_text and pieces > 1:
-            byte_ranges = finer_byte_ranges(byte_ranges, os.path.getsize(path), size, pieces)
+            byte_ranges = finer_byte_ranges(byte_ranges, file_size(path), size, pieces)
         for byte_range in byte_ranges:
             rows = None if kind.is_text else byte_range.end - byte_range.begin
             shards.append(FileShard(len(shards), path, byte_range, rows))
@@ -199,7 +202,7 @@ def _in_file(row: MalformedRowError, shard: FileShard) -> MalformedRowError:
     byte_range = shard.byte_range
     if byte_range is None or not byte_range.begin or shard.rows is not None:
         return row
-    with open(shard.path, "rb") as file:
+    with open_file(shard.path) as file:
         begin, _ = records_of(file, byte_range)
     before = lines_before(shard.path, begin)
     return MalformedRowError(row.source, row.line + before, row.reason, *row.advice, column=row.column)
@@ -227,7 +230,7 @@ class TrainingPlan:
 
 def plan_training(
     factory: FitFactory,
-    paths: Sequence[str | os.PathLike[str]],
+    paths: Sequence[Source],
     reading: RowReading,
     labels: ClassLabels,
     policy: ShardPolicy = SHARD_POLICY,
@@ -283,7 +286,7 @@ def _bytes_of_rows(paths: Sequence[str], reading: RowReading, n_rows: int) -> in
     files = RowFiles.of(paths, reading)
     if files is None or files.compressed:
         return 0
-    return int(n_rows * sum(map(os.path.getsize, files.paths)) / max(1, files.n_rows))
+    return int(n_rows * sum(map(file_size, whole_files(paths))) / max(1, files.n_rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
 from opauc.core.group_keys import group_keys
+from opauc.errors import Parameter, ParameterError
 from opauc.types import Array, Floats, GroupKeys, Labels, Rows
 
 
@@ -92,6 +93,28 @@ def check_not_exchanged(X: Any, y: Any) -> None:
         raise ValueError(
             f"X and y are exchanged: X has one dimension and y has two, of shape {np.shape(y)}; rows come before labels"
         )
+
+
+def check_labels_given(estimator: str, X: Any, y: Any, label: str | int | None, sample_weight: Any) -> bool:
+    """Raise unless labels are given in one way: as y, not in place of X, or as a column, then without weights.
+
+    Return whether they are given as y for rows that are certainly no stream.
+    """
+    check_not_exchanged(X, y)
+    if y is None and label is None:
+        raise ValueError(
+            f"{estimator} requires y to be passed, but the target y is None; or name a column of the table (label=...)"
+        )
+    if label is not None and y is not None:
+        raise ParameterError(Parameter("label", label), " names a column of the table; leave y out")
+    if label is not None and sample_weight is not None:
+        raise ParameterError("weights are for labels given as y; ", Parameter("label", label), " has none")
+    return label is None and is_in_memory(X)
+
+
+def is_in_memory(X: Any) -> bool:
+    """Tell whether rows are certainly no stream: an array, a list, a path, or a data frame of pandas."""
+    return isinstance(X, np.ndarray | list | str) or sparse.issparse(X) or hasattr(X, "iloc")
 
 
 def canonical(rows: Rows) -> Rows:

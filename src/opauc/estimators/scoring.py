@@ -15,8 +15,8 @@ from opauc.core.model import Model, RowReading
 from opauc.core.scorer import Scorer
 from opauc.core.threshold import Threshold
 from opauc.core.transaction import changing, reading
-from opauc.errors import ParameterError
-from opauc.estimators.input_checks import encode_labels
+from opauc.errors import InputError, ParameterError
+from opauc.estimators.input_checks import encode_labels, is_in_memory
 from opauc.metrics.exact_auc import exact_auc
 from opauc.metrics.thresholds import ThresholdRule, choose_threshold
 from opauc.types import Array, Floats
@@ -70,7 +70,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.decision_function([[-0.7], [0.7]]) > 0
         array([False,  True])
         """
-        return self._scored(X).scores
+        return self._scored_in_parts(X).scores
 
     def predict(self, X: ArrayLike) -> Array:
         """Label of each row: the positive class where the score is above the threshold.
@@ -94,7 +94,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.predict([[-0.7], [0.7]])
         array([False,  True])
         """
-        threshold, (_, scores, classes) = self.threshold_, self._scored(X)
+        threshold, (_, scores, classes) = self.threshold_, self._scored_in_parts(X)
         cut = 0.0 if threshold is None else threshold.score
         labels: Array = classes[(scores > cut).astype(int)]
         return labels
@@ -119,7 +119,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.predict_proba([[0.0]]).round(2)
         array([[0.5, 0.5]])
         """
-        scorer, scores, _ = self._scored(X)
+        scorer, scores, _ = self._scored_in_parts(X)
         positive = scorer.probabilities(scores)
         return np.column_stack([1.0 - positive, positive])
 
@@ -246,9 +246,22 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.score([[-1.0], [-0.5], [0.5], [1.0]], [0, 1, 0, 1])
         0.75
         """
-        _, scores, classes = self._scored(X)
+        _, scores, classes = self._scored_in_parts(X)
         labels, _ = encode_labels(column_or_1d(y), classes)
         return exact_auc(labels, scores, sample_weight)
+
+    def _scored_in_parts(self, X: Any) -> Scored:
+        """Score rows; those of a stream batch by batch, in constant memory but for the scores."""
+        if is_in_memory(X):
+            return self._scored(X)
+        from opauc.data.formats.table import table_parts  # pyarrow, which arrays do not wait for
+
+        parts = [self._scored(part) for part in table_parts(X)]
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            raise InputError("expected rows to score, the stream has none")
+        return parts[-1]._replace(scores=np.concatenate([part.scores for part in parts]))
 
     @abstractmethod
     def _scored(self, X: ArrayLike) -> Scored:

@@ -90,7 +90,7 @@ class Logistic(GroupedSolver[LinearizedMoments], PenaltySelector[LinearizedMomen
     >>> solver = Logistic(init_size=100)
     >>> state = solver.step(solver.start(2), rows, labels)
     >>> state.fixed, np.round(solver.weights(state), 1).tolist()
-    (True, [1.1, 0.0])
+    (True, [0.9, 0.1])
     """
 
     name: ClassVar[str] = "logistic"

@@ -18,6 +18,7 @@ from opauc.core.parameters import Count, Option, Threads, check_param, from_para
 from opauc.core.registry import DEVICE_SOLVERS, SOLVERS
 from opauc.core.solver import AnySolver, MergeableSolver
 from opauc.data.encode.encoder import check_onehot_state
+from opauc.data.table_source import Source
 from opauc.errors import Parameter, ParameterError, UnsupportedOperationError
 from opauc.linear.exact_cv import ExactCV
 from opauc.linear.fit import LinearFit, Resolved
@@ -118,7 +119,7 @@ class LinearFactory:
         ):
             raise ValueError("its parameters ask for another solver than the one that began")
 
-    def open_files(self, paths: Sequence[str], reading: RowReading, labels: ClassLabels) -> Opening:  # noqa: ARG002
+    def open_files(self, paths: Sequence[Source], reading: RowReading, labels: ClassLabels) -> Opening:  # noqa: ARG002
         """Return what is known before the pass: what the user says."""
         return Opening(self, reading, labels)
 

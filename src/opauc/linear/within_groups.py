@@ -13,9 +13,9 @@ from opauc.core.parameters import NON_NEGATIVE, SWITCH, Count, Option, Threads, 
 from opauc.core.solver import GroupedSolver
 from opauc.errors import UnsupportedOperationError
 from opauc.linear.exact import Exact
-from opauc.linear.moments.within_groups import EQUAL, PAIRS, ROWS, WithinGroupMoments
+from opauc.linear.moments.within_groups import EQUAL, WEIGHTS, WithinGroupMoments
 from opauc.linear.ridge import solve_ridge
-from opauc.types import Floats, GroupKeys, Labels, NamedArrays, Rows
+from opauc.types import Floats, GroupKeys, Labels, Rows
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class WithinGroups(GroupedSolver[WithinGroupMoments]):
     shards_refusal: ClassVar[str] = "rows of one group may lie in two shards; pairs='within_groups' takes one stream"
 
     alpha: float = parameter(1e-4, NON_NEGATIVE)
-    group_weight: str = parameter(EQUAL, Option((EQUAL, PAIRS, ROWS)))
+    group_weight: str = parameter(EQUAL, Option(WEIGHTS))
     max_gap: int = parameter(10_000, Count(0))
     standardize: bool = parameter(True, SWITCH)
     n_jobs: int = parameter(1, Threads())
@@ -89,11 +89,6 @@ class WithinGroups(GroupedSolver[WithinGroupMoments]):
     def start(self, n_features: int) -> WithinGroupMoments:
         """Return statistics of no rows."""
         return WithinGroupMoments.empty(n_features, self.max_gap, self.group_weight)
-
-    def from_arrays(self, n_features: int, arrays: NamedArrays) -> WithinGroupMoments:
-        """Return the statistics that gave these arrays, checked."""
-        state = super().from_arrays(n_features, arrays)
-        return replace(state, max_gap=self.max_gap, group_weight=self.group_weight)
 
     def step(
         self, state: WithinGroupMoments, rows: Rows, labels: Labels, weight: Floats | None = None

@@ -60,8 +60,12 @@ def test_rows_are_added_to_old_and_new_segments(folder, tmp_path):
 
 
 def test_rows_that_are_added_twice_are_warned_of(folder, made):
+    cube = Cube(folder)
+    _ = cube.model(country="NL")
     with pytest.warns(UserWarning, match="has these rows already"):
-        update_cube(folder, [str(made.parent / "old.csv")], None, BadRows(), CallbackObserver())
+        cube.update(made.parent / "old.csv")
+    assert sum(segment.rows for segment in cube.segments) == 2 * len(OLD)
+    assert sum(cube.model()._fitted.counts) == 2 * len(OLD)
 
 
 @pytest.mark.parametrize("killed_in", ["segment", "total", "manifest", "place"])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from opauc.api.cube.keys import Choice, Values, choose, natural_order, values_in
 from opauc.api.cube.manifest import BASIS, TOTALS, Manifest, checked_path, read_manifest, segment_path, total_path
@@ -23,10 +23,13 @@ from opauc.api.cube.studies import (
     folds_of,
     leave_out,
 )
+from opauc.api.observer import CallbackObserver
 from opauc.api.saving import estimator_of
 from opauc.core.fit import Fit
 from opauc.core.model import Model, load_model
 from opauc.core.packed_sums import SegmentSums
+from opauc.data import BadRows
+from opauc.data.find_sources import paths_of
 from opauc.errors import InputError, Parameter, ParameterError, UnreadableFileError
 from opauc.types import Json
 from opauc.version import __version__
@@ -183,6 +186,29 @@ class Cube:
         if not model.fit.counts.both:
             raise InputError(f"{self.path}: the {model.provenance['rows']:,} rows of the slice are of one class")
         return estimator_of(model)
+
+    def update(self, data: Any, *, bad_rows: BadRows | None = None) -> Self:
+        """Add the rows of files to the segments, old and new ones; all of them, or none after an error.
+
+        Parameters
+        ----------
+        data : path or sequence of paths
+            Files, glob patterns or folders, with the key columns.
+        bad_rows : BadRows, optional
+            What to do with rows that cannot be read; by default the first one is an error.
+
+        Returns
+        -------
+        self : Cube
+            The cube as it is now.
+        """
+        from opauc.api.cube.training import update_cube  # training needs no cube
+
+        update_cube(self.path, paths_of(data), None, bad_rows or BadRows(), CallbackObserver())
+        now = type(self)(self.path)
+        self.__dict__.clear()
+        self.__dict__.update(now.__dict__)
+        return self
 
     def faded(
         self, chosen: Sequence[Values], by: str | None = None, window: int | None = None, half_life: float | None = None

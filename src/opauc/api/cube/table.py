@@ -15,7 +15,6 @@ from opauc.api.cube.training import CubeOpening, CubeTraining, check_keys, witho
 from opauc.api.cube.writer import CubeWriter
 from opauc.api.observer import Observer, stopwatch
 from opauc.api.options import TrainOptions
-from opauc.api.tables import split_label
 from opauc.core.atomic_write import temporary_directory
 from opauc.core.labels import ClassLabels
 from opauc.core.threads import use_threads
@@ -24,6 +23,7 @@ from opauc.data.columns import TableColumns
 from opauc.data.encode.table_features import OneHotReading
 from opauc.data.formats.memory import table_names
 from opauc.data.frames import to_table
+from opauc.data.labeled import split_label
 from opauc.errors import Parameter, ParameterError
 from opauc.types import Json
 

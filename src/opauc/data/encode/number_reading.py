@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self, TypeAlias, TypedDict
+from typing import ClassVar, Self, TypedDict
 
 from opauc.core.json_schema import json_as
 from opauc.core.labels import ClassLabels
@@ -15,10 +14,10 @@ from opauc.data.columns import TableColumns
 from opauc.data.encode.encoder import UnknownCategories
 from opauc.data.encode.ordinal import OrdinalEncoder, describe_pooled_categories
 from opauc.data.schema.table import TableSchema
+from opauc.data.table_source import Source
 from opauc.errors import IncompatibleMomentsError
 from opauc.types import Json, Settings
 
-Path: TypeAlias = str | os.PathLike[str]
 START = ResumePosition()
 
 
@@ -88,7 +87,7 @@ class OrdinalReading:
 
     def training_stream(
         self,
-        paths: Sequence[Path],
+        paths: Sequence[Source],
         position: ResumePosition,
         bad_rows: BadRows | None = None,
         passthrough: Sequence[str] = (),
@@ -154,7 +153,7 @@ class OrdinalReading:
 
     def stream(
         self,
-        data: Sequence[Path],
+        data: Sequence[Source],
         format_: str | None = None,
         bad_rows: BadRows | None = None,
         *,

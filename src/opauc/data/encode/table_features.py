@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self, TypeAlias, TypedDict, cast
+from typing import ClassVar, NamedTuple, Self, TypedDict, cast
 
 import numpy as np
 from scipy import sparse
@@ -21,11 +21,9 @@ from opauc.data.encode.encoder import UnknownCategories, check_onehot_state
 from opauc.data.encode.hashing import HashedFeatures
 from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.open_stream import encoder_of
+from opauc.data.table_source import Source
 from opauc.errors import InputError, Parameter
 from opauc.types import Json, Rows, Settings
-
-# Anything but a path is data in memory.
-Path: TypeAlias = str | os.PathLike[str]
 
 
 class SavedOneHotReading(TypedDict):
@@ -115,7 +113,7 @@ class OneHotReading:
 
     def stream(
         self,
-        data: Sequence[Path],
+        data: Sequence[Source],
         format_: str | None = None,
         bad_rows: BadRows | None = None,
         *,
@@ -144,7 +142,7 @@ class OneHotReading:
 
     def training_stream(
         self,
-        paths: Sequence[Path],
+        paths: Sequence[Source],
         position: ResumePosition,
         bad_rows: BadRows | None = None,
         passthrough: Sequence[str] = (),

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import IO, TypeAlias
 
 import pyarrow as pa
-from pyarrow import ipc, parquet, types
+from pyarrow import ipc, parquet
 
 from opauc.core.batch import Position, RawBatch
 from opauc.data.arrow_columns import without_views
@@ -21,11 +21,12 @@ from opauc.data.columns import TableColumns
 from opauc.data.encode.encoder import ColumnRequest
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
+from opauc.data.remote import is_url, shown_url
 from opauc.data.sources import STANDARD_INPUT, ByteSource, Fingerprint
+from opauc.data.storage import arrow_file, file_size, open_file
+from opauc.data.tables import even_batches, rows_per_batch
 from opauc.errors import InputError
 
-# The larger the batches, the less pyarrow spends on each: half as large ones took a tenth longer.
-BATCH_ROWS, BATCH_BYTES = 131_072, 2**25
 # Without a buffer pyarrow reads a whole column of a row group at once; so small a one costs no time.
 BUFFER_BYTES = 2**16
 PARQUET_MAGIC, ARROW_FILE, STREAM, FEATHER_1 = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
@@ -40,10 +41,11 @@ Batches: TypeAlias = Iterator[tuple[int, pa.RecordBatch, TableColumns]]
 class ArrowReader:
     """Rows of Parquet files, Arrow IPC files (Feather version 2) and Arrow IPC streams, known by their first bytes.
 
-    A batch has at most 131,072 rows, fewer where rows are wide, and none crosses
-    the end of a row group or record batch. Memory does not grow with a Parquet
-    file, nor with the size of its row groups; of an Arrow file one record batch is
-    in memory at a time. To resume from a position, whole row groups are skipped.
+    A batch has 131,072 rows, fewer where there are many columns, but for the last of
+    a source: row groups and record batches do not matter, so that a table gives the
+    same batches however it is stored. Memory does not grow with a Parquet file, nor
+    with the size of its row groups; of an Arrow file one record batch is in memory
+    at a time. To resume from a position, whole row groups are skipped.
     The hash of a position covers the file's size and footer, with the offset and
     size of every column and, in Parquet, its minimum and maximum; of a stream,
     which has no footer, its size and first 64 KiB.
@@ -83,25 +85,30 @@ class ArrowReader:
             batches = {PARQUET_MAGIC: self._parquet, ARROW_FILE: self._arrow_file}.get(kind, self._stream)
             start, stop = (position.offset, sys.maxsize) if source.byte_range is None else source.byte_range[:2]
             before = position if source.byte_range is None else Position(start, start)
-            for first_row, batch, columns in batches(source, start, stop):
-                fingerprint.check_unchanged()
-                # Arrow files are memory images: without the check a broken batch could point anywhere.
-                batch.validate(full=True)
-                rows = first_row + batch.num_rows
+            parts = batches(source, start, stop)
+            if (first := next(parts, None)) is None:
+                return
+            columns, checked = first[2], (_checked(batch, fingerprint) for _, batch, _ in chain([first], parts))
+            for batch in even_batches(checked, rows_per_batch(first[1].num_columns)):
+                rows = before.offset + batch.num_rows
                 after = Position(rows, rows, fingerprint.sha256)
-                yield RawBatch(without_views(batch), None, None, before, after, columns, typed=True)
+                yield RawBatch(batch, None, None, before, after, columns, typed=True)
                 before = after
-            fingerprint.check_unchanged()
+            fingerprint.check_unchanged(at_end=True)
 
     def _parquet(self, source: ByteSource, start: int, stop: int) -> Batches:
-        with parquet.ParquetFile(
-            source.path, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
-        ) as file:
-            schema = file.schema_arrow  # a new object on each access
-            names = schema.names
-            roles, columns = self.columns.resolve(names, source.path)
+        # Of a URL the columns of a row group are read at once, in few requests, and are in memory compressed.
+        remote = is_url(source.path)
+        with (
+            arrow_file(source.path) as opened,
+            parquet.ParquetFile(
+                opened, pre_buffer=remote, buffer_size=0 if remote else BUFFER_BYTES, page_checksum_verification=True
+            ) as file,
+        ):
+            names = file.schema_arrow.names
+            roles, columns = self.columns.resolve(names, source.name)
             used = [names[position] for position in roles.used()]
-            batch_rows = _rows_per_batch([schema.field(name).type for name in used])
+            batch_rows = rows_per_batch(len(used))
             first = 0
             for group in range(file.num_row_groups):
                 beyond = first + file.metadata.row_group(group).num_rows
@@ -113,8 +120,8 @@ class ArrowReader:
                 first = beyond
 
     def _arrow_file(self, source: ByteSource, start: int, stop: int) -> Batches:
-        with pa.OSFile(source.path, "rb") as file:
-            roles, columns = self.columns.resolve(ipc.open_file(file).schema.names, source.path)
+        with arrow_file(source.path) as file:
+            roles, columns = self.columns.resolve(ipc.open_file(file).schema.names, source.name)
             chosen = ipc.IpcReadOptions(included_fields=list(roles.used()), use_threads=False)
             opened = ipc.open_file(file, options=chosen)
 
@@ -127,12 +134,12 @@ class ArrowReader:
                     yield opened.get_batch(number)
 
             first = edges[numbers[0]] if numbers else 0
-            yield from ((row, batch, columns) for row, batch in _between(_sliced(batches()), first, start, stop))
+            yield from ((row, batch, columns) for row, batch in _between(batches(), first, start, stop))
 
     def _stream(self, source: ByteSource, start: int, stop: int) -> Batches:
-        with pa.OSFile(source.path, "rb") as file, ipc.open_stream(file) as stream:
+        with arrow_file(source.path) as file, ipc.open_stream(file) as stream:
             names = stream.schema.names
-            roles, columns = self.columns.resolve(names, source.path)
+            roles, columns = self.columns.resolve(names, source.name)
             used = [names[position] for position in roles.used()]
 
             def batches() -> Iterator[pa.RecordBatch]:
@@ -140,42 +147,37 @@ class ArrowReader:
                     source.passed = file.tell()
                     yield batch.select(used)
 
-            yield from ((row, batch, columns) for row, batch in _between(_sliced(batches()), 0, start, stop))
+            yield from ((row, batch, columns) for row, batch in _between(batches(), 0, start, stop))
 
 
 def table_byte_ranges(path: str, size: int) -> list[ByteRange]:
     """Cut a Parquet file between row groups, an Arrow file between record batches; a stream has no ranges."""
-    with _read_errors(path):
+    with _read_errors(shown_url(path)):
         kind, _ = _recognize(path)
         if kind == PARQUET_MAGIC:
-            with parquet.ParquetFile(path) as file:
+            with arrow_file(path) as opened, parquet.ParquetFile(opened) as file:
                 groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
                 return join_ranges([one.num_rows for one in groups], [one.total_byte_size for one in groups], size)
         if kind == ARROW_FILE:
             sizes = _batch_sizes(path)
-            row_bytes = os.path.getsize(path) / max(1, sum(sizes))
+            row_bytes = file_size(path) / max(1, sum(sizes))
             return join_ranges(sizes, [row_bytes * rows for rows in sizes], size)
     return []
 
 
 def _batch_sizes(path: str) -> list[int]:
     """Return how many rows each record batch of an Arrow file has; only one column is read."""
-    with pa.memory_map(path) as file:
+    with arrow_file(path) if is_url(path) else pa.memory_map(path) as file:
         opened = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=[0], use_threads=False))
         return [opened.get_batch(number).num_rows for number in range(opened.num_record_batches)]
 
 
-def _sliced(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        batch_rows = _rows_per_batch(batch.schema.types)
-        for first in range(0, batch.num_rows, batch_rows):
-            yield batch.slice(first, batch_rows)
-
-
-def _rows_per_batch(kinds: Iterable[pa.DataType]) -> int:
-    """Return how many rows of columns of these types make a batch; strings count as eight bytes."""
-    row_bytes = sum(kind.bit_width / 8 if types.is_primitive(kind) else 8 for kind in kinds)
-    return min(BATCH_ROWS, max(1, int(BATCH_BYTES / max(row_bytes, 1))))
+def _checked(batch: pa.RecordBatch, fingerprint: Fingerprint) -> pa.RecordBatch:
+    """Return a batch of a file that did not change, with types that every function takes."""
+    fingerprint.check_unchanged()
+    # Arrow files are memory images: without the check a broken batch could point anywhere.
+    batch.validate(full=True)
+    return without_views(batch)
 
 
 def _between(batches: Iterable[pa.RecordBatch], first: int, start: int, stop: int) -> NumberedBatches:
@@ -192,13 +194,15 @@ def _between(batches: Iterable[pa.RecordBatch], first: int, start: int, stop: in
 
 def _recognize(path: str) -> tuple[bytes, Fingerprint]:
     """Return the format of a file, by its first bytes, and its fingerprint."""
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         begin = file.read(HEAD_BYTES)
         kind = next((kind for kind in (PARQUET_MAGIC, ARROW_FILE, STREAM, FEATHER_1) if begin.startswith(kind)), None)
         if kind is None:
-            raise InputError(f"{path}: is neither a Parquet nor an Arrow file")
+            raise InputError(f"{shown_url(path)}: is neither a Parquet nor an Arrow file")
         if kind == FEATHER_1:
-            raise InputError(f"{path}: is a Feather file of version 1, which is no longer read; write it again")
+            raise InputError(
+                f"{shown_url(path)}: is a Feather file of version 1, which is no longer read; write it again"
+            )
         return kind, Fingerprint.of(path, begin if kind == STREAM else _footer(file, kind))
 
 

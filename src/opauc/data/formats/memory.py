@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeGuard
 
@@ -14,11 +13,14 @@ from scipy.sparse import csr_array
 
 from opauc.core.batch import Position, RawBatch, RawLabels
 from opauc.data.arrays import Values, canonical_rows, check_exact, float_type
-from opauc.data.arrow_columns import label_values, without_views
+from opauc.data.arrow_columns import label_values
 from opauc.data.bad_rows import BadRows
 from opauc.data.columns import ResolvedColumns, TableColumns
-from opauc.data.frames import UNREADABLE, PandasTable, table_of_columns, to_table, with_plain_values
+from opauc.data.formats.table import table_batches
+from opauc.data.frames import UNREADABLE, PandasTable, table_of_columns, to_table
 from opauc.data.sources import IN_MEMORY
+from opauc.data.table_source import TableSource
+from opauc.data.tables import is_table_source, table_source
 from opauc.errors import InputError
 from opauc.types import Rows
 
@@ -35,8 +37,7 @@ class MemoryReader:
     """Rows of NumPy arrays, SciPy sparse arrays, lists of dicts, and tables of pandas, polars and pyarrow.
 
     Labels are given as an array, or are a column of the data, by its position in
-    arrays. Tables are converted a batch at a time. Datasets and readers of pyarrow
-    are tables too; a `RecordBatchReader` can be read once, anything else again.
+    arrays. Tables, and whatever streams as Arrow, are read a batch at a time (`opauc.data.tables`).
 
     Parameters
     ----------
@@ -86,9 +87,7 @@ class MemoryReader:
             source = np.asarray(source)
         if isinstance(source, np.ndarray):
             return self._array_blocks(source, start)
-        # Datasets and streams are read batch by batch.
-        is_stream = hasattr(source, "__arrow_c_stream__") or hasattr(source, "scanner")
-        return self._batches(source if is_stream else to_table(source), start)
+        return self._batches(table_source(source if is_table_source(source) else to_table(source)), start)
 
     def _array_blocks(self, array: Values, start: int) -> Blocks:
         if array.ndim != 2:
@@ -115,51 +114,16 @@ class MemoryReader:
             block = canonical_rows(rows.data[entries], rows.indices[entries], ends - ends[0], rows.shape[1], IN_MEMORY)
             yield block, None, None
 
-    def _batches(self, table: AnyTable, start: int) -> Blocks:
-        """Yield the columns to read of any table, at most 65,536 rows at a time."""
-        with ExitStack() as opened:
-            table, schema = _table_and_schema(table, opened)
-            roles, columns = self._resolve(schema.names)
-            names = [schema.names[position] for position in roles.used()]
-            for batch in _batches_of(table, schema, names, start):
-                yield without_views(batch), None, columns
+    def _batches(self, table: TableSource, start: int) -> Blocks:
+        """Yield the columns to read of any table, some rows at a time."""
+        roles, columns = self._resolve(table.schema.names)
+        names = [table.schema.names[position] for position in roles.used()]
+        for batch in table_batches(table, names, start):
+            yield batch, None, columns
 
     def _resolve(self, names: list[str]) -> ResolvedColumns:
         columns = self.columns if self.labels is None else replace(self.columns, label=None, labeled=False)
         return columns.resolve(names, IN_MEMORY)
-
-
-def _table_and_schema(table: AnyTable, opened: ExitStack) -> tuple[AnyTable, pa.Schema]:
-    """Return a table that can be read in batches, and its schema."""
-    if isinstance(table, PandasTable):
-        return with_plain_values(table)
-    if isinstance(table, pa.RecordBatch):
-        table = pa.Table.from_batches([table])
-    if isinstance(table, pa.Table) or hasattr(table, "scanner"):
-        return table, table.schema
-    if not hasattr(table, "__arrow_c_stream__"):
-        raise InputError(f"{IN_MEMORY}: expected an array, sparse rows or a table, got {type(table).__name__}")
-    try:
-        reader = opened.enter_context(pa.RecordBatchReader.from_stream(table))
-    except pa.ArrowException as error:
-        raise InputError(f"{IN_MEMORY}: expected a table, got {type(table).__name__} of one column") from error
-    return reader, reader.schema
-
-
-def _batches_of(table: AnyTable, schema: pa.Schema, names: list[str], start: int) -> Iterable[pa.RecordBatch]:
-    """Return the columns of those names from row `start` on."""
-    if isinstance(table, PandasTable):
-        blocks = (table.iloc[first : first + MAX_ROWS] for first in range(start, len(table), MAX_ROWS))
-        # Text columns may have several chunks, which a table can have but not a record batch.
-        tables = (pa.Table.from_pandas(block, schema, preserve_index=False).select(names) for block in blocks)
-        return (batch for table in tables for batch in table.combine_chunks().to_batches())
-    if isinstance(table, pa.Table):
-        batches: list[pa.RecordBatch] = table.select(names).slice(start).to_batches(MAX_ROWS)
-        return batches
-    if hasattr(table, "scanner"):  # a dataset of pyarrow
-        scanner = table.scanner(columns=names, batch_size=MAX_ROWS, use_threads=False)
-        return _sliced(scanner.to_batches(), start)
-    return _sliced((batch.select(names) for batch in table), start)
 
 
 def is_records(source: object) -> TypeGuard[Sequence[Mapping[str, object]]]:
@@ -210,12 +174,3 @@ def label_array(labels: object) -> RawLabels:
     except UNREADABLE as error:
         raise InputError(f"{IN_MEMORY}: labels are neither all numbers nor all strings") from error
     return labels if labels.dtype.kind == "U" or not missing.any() else np.where(missing, np.nan, labels)
-
-
-def _sliced(batches: Iterable[pa.RecordBatch], start: int) -> Iterator[pa.RecordBatch]:
-    """Yield what comes after `start` rows, at most 65,536 rows at a time."""
-    first = 0
-    for batch in batches:
-        for offset in range(min(max(start - first, 0), batch.num_rows), batch.num_rows, MAX_ROWS):
-            yield batch.slice(offset, MAX_ROWS)
-        first += batch.num_rows

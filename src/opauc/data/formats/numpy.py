@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from opauc.data.encode.encoder import ColumnRequest
 from opauc.data.formats.format import DataFormat, Reader
 from opauc.data.options import ReadOptions
 from opauc.data.sources import STANDARD_INPUT, ByteSource, Fingerprint
+from opauc.data.storage import file_size, is_file, open_file
 from opauc.errors import InputError
 from opauc.types import Rows
 
@@ -184,14 +184,15 @@ class NumpyReader:
         if self.columns.categorical:
             raise InputError(f"{path}: arrays have no categorical columns; they need a table")
         with _read_errors(path), ExitStack() as opened:
-            if zipfile.is_zipfile(path):
-                archive = opened.enter_context(zipfile.ZipFile(path))
+            file = opened.enter_context(open_file(path))
+            if zipfile.is_zipfile(file):
+                archive = opened.enter_context(zipfile.ZipFile(file))
                 fingerprint = Fingerprint.of(path, _directory(archive, path))
                 rows = self._archive_rows(archive, path, opened)
             else:
-                file = opened.enter_context(open(path, "rb"))
+                file.seek(0)
                 fingerprint = Fingerprint.of(path, _sample_bytes(path))
-                rows = self._dense_rows(ArrayStream(file, os.path.getsize(path), path, (path, 0)), None)
+                rows = self._dense_rows(ArrayStream(file, file_size(path), path, (path, 0)), None)
             yield from _batches(rows, fingerprint, source, position)
 
     def _archive_rows(self, archive: zipfile.ZipFile, path: str, opened: ExitStack) -> ArrayRows:
@@ -237,33 +238,36 @@ def _batches(rows: ArrayRows, fingerprint: Fingerprint, source: ByteSource, posi
 
 def array_byte_ranges(path: str, size: int) -> list[ByteRange]:
     """Cut an array into ranges of rows of about `size` bytes; an archive of arrays has no ranges."""
-    with _read_errors(path):
-        if zipfile.is_zipfile(path):
+    with _read_errors(path), open_file(path) as file:
+        if zipfile.is_zipfile(file):
             return []
-        with open(path, "rb") as file:
-            array = ArrayStream(file, os.path.getsize(path), path, (path, 0))
-            return split_evenly(array.shape[0] if array.shape else 0, max(1, size // max(1, array.row_bytes)))
+        file.seek(0)
+        array = ArrayStream(file, file_size(path), path, (path, 0))
+        return split_evenly(array.shape[0] if array.shape else 0, max(1, size // max(1, array.row_bytes)))
 
 
 def has_sparse_rows(path: str) -> bool:
     """Tell whether a file holds the arrays of a CSR matrix."""
-    if not os.path.isfile(path) or not zipfile.is_zipfile(path):
+    if not is_file(path):
         return False
-    with _read_errors(path), zipfile.ZipFile(path) as archive:
+    with _read_errors(path), open_file(path) as file:
+        if not zipfile.is_zipfile(file):
+            return False
+        archive = zipfile.ZipFile(file)
         return "X.npy" not in archive.namelist()
 
 
 def _directory(archive: zipfile.ZipFile, path: str) -> bytes:
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         file.seek(archive.start_dir)
         return file.read()
 
 
 def _sample_bytes(path: str) -> bytes:
     """Return bytes from evenly spaced offsets of a file."""
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         pieces = []
-        for start in np.linspace(0, max(os.path.getsize(path) - SAMPLE_BYTES, 0), SAMPLES).astype(int).tolist():
+        for start in np.linspace(0, max(file_size(path) - SAMPLE_BYTES, 0), SAMPLES).astype(int).tolist():
             file.seek(start)
             pieces.append(file.read(SAMPLE_BYTES))
         return b"".join(pieces)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from opauc.engines.extras import needed
+from opauc.core.extras import needed
 from opauc.engines.scheduler import (
     SECONDS_TO_ANSWER,
     FromCluster,

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from opauc.core.extras import needed
 from opauc.core.labels import ClassLabels
 from opauc.core.registry import READINGS
 from opauc.data import ReadOptions
 from opauc.data.sample import RowNumbers
 from opauc.engines.dask.scheduler import DaskScheduler, engine_errors, scheduler_of
-from opauc.engines.extras import needed
 from opauc.engines.files import train_files
 from opauc.engines.partitions import (
     Estimator,

@@ -16,7 +16,7 @@ from functools import cache, partial
 
 import pyarrow as pa
 
-from opauc.engines.extras import needed
+from opauc.core.extras import needed
 from opauc.engines.scheduler import (
     SECONDS_TO_ANSWER,
     FromCluster,

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
+from opauc.core.extras import needed
 from opauc.core.scorer import Scorer
 from opauc.data.arrow_columns import label_values
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
-from opauc.engines.extras import needed
 from opauc.engines.partitions import (
     Estimator,
     LabeledRows,

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from opauc.core.extras import needed
 from opauc.core.mergeable import Statistic
 from opauc.core.solver import MergeableSolver
-from opauc.engines.extras import needed
 from opauc.engines.torch.minimizer import minimizer
 from opauc.engines.torch.moments import DeviceMoments
 from opauc.engines.torch.rows import checked_device

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from opauc.core.extras import needed
 from opauc.core.row_blocks import check_sum_of_squares
-from opauc.engines.extras import needed
 from opauc.engines.torch.grid_pass import PIECE_ROWS, GridTensors, TorchGrid
 from opauc.engines.torch.grid_plan import GridProgress, planned
 from opauc.engines.torch.rows import as_tensor, checked_device, free_gib

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opauc.engines.extras import needed
+from opauc.core.extras import needed
 from opauc.engines.torch.grid_plan import GridPlan, Numbers
 
 with needed("torch", "gpu"):

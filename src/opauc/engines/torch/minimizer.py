@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opauc.engines.extras import needed
+from opauc.core.extras import needed
 from opauc.engines.torch.sums import TorchSums
 
 with needed("torch", "gpu"):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opauc.core.extras import needed
 from opauc.core.mergeable import FeatureSpread, ScoreSummary, Statistic
-from opauc.engines.extras import needed
 from opauc.engines.torch.rows import as_tensor, free_gib, host_tensor
 from opauc.engines.torch.sums import PIECE_BYTES, TorchSums, merged_sums, sums_of
 from opauc.errors import EngineError, IncompatibleMomentsError, Parameter, StatisticsOverflowError

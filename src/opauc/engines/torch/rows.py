@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 import numpy as np
 
-from opauc.engines.extras import needed
+from opauc.core.extras import needed
 from opauc.errors import MissingEngineError, Parameter, UnsupportedOperationError
 
 if TYPE_CHECKING:

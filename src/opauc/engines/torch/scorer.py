@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opauc.core.extras import needed
 from opauc.core.scorer import Scorer
-from opauc.engines.extras import needed
 from opauc.engines.torch.rows import as_tensor, checked_device, host_tensor
 from opauc.errors import Parameter, UnsupportedOperationError
 from opauc.linear.scorer import LinearScorer

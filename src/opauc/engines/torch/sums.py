@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from opauc.engines.extras import needed
+from opauc.core.extras import needed
 from opauc.engines.torch.rows import PinnedStaging
 
 with needed("torch", "gpu"):

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from opauc.linear.moments.exact import ExactMoments
     from opauc.linear.moments.features import FeatureMoments
     from opauc.linear.moments.folds import FoldMoments
+    from opauc.linear.moments.linearized import LinearizedMoments
     from opauc.linear.moments.sketch import ClassSketch
+    from opauc.linear.moments.within_groups import WithinGroupMoments
 
 __all__ = [
     "ClassMoments",
@@ -19,8 +21,10 @@ __all__ = [
     "FeatureMoments",
     "FoldMoments",
     "GroupMoments",
+    "LinearizedMoments",
     "Mergeable",
     "Statistic",
+    "WithinGroupMoments",
 ]
 
 

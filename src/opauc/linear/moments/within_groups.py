@@ -21,7 +21,11 @@ ROWS_PER_BLOCK = 8192
 # How much the pairs of a group weigh together: as every other group, as many as they are, or as its rows.
 EQUAL, PAIRS, ROWS = "equal", "pairs", "rows"
 
+WEIGHTS = (EQUAL, PAIRS, ROWS)
+
 SCHEMA = {
+    "max_gap": ArrayRule("int64", low=0),
+    "group_weight": ArrayRule("int64", low=0, high=len(WEIGHTS) - 1),
     "sums.scatter": ArrayRule("float64", "features features"),
     "sums.difference": ArrayRule("float64", "features"),
     "sums.weight": ArrayRule("float64", low=0),
@@ -256,6 +260,8 @@ class WithinGroupMoments(Statistic):
     def to_arrays(self) -> Arrays:
         """Return copies of all sums and of the rows of open groups, by name."""
         arrays = {f"moments.{name}": part for name, part in self.moments.to_arrays().items()}
+        arrays["max_gap"] = np.array(self.max_gap, np.int64)
+        arrays["group_weight"] = np.array(WEIGHTS.index(self.group_weight), np.int64)
         kinds = [part.dtype for part in self.empty(0).sums[:2]] + [np.float64, np.int64, np.int64]
         sums = zip(PairSums._fields, self.sums, kinds, strict=True)
         arrays |= {f"sums.{name}": np.array(part, kind) for name, part, kind in sums}
@@ -274,7 +280,7 @@ class WithinGroupMoments(Statistic):
         if (np.abs(scatter - scatter.T) > 1e-9 * np.outer(size, size) + 1e-300).any():
             raise IncompatibleMomentsError("scatter must be symmetric")
         sums = PairSums(scatter, difference, float(numbers[0]), int(numbers[1]), int(numbers[2]))
-        return cls(moments, sums, kept)
+        return cls(moments, sums, kept, int(arrays["max_gap"]), WEIGHTS[int(arrays["group_weight"])])
 
     def _advance(self, kept: OpenRows, fresh: OpenRows) -> tuple[PairSums, OpenRows]:
         """Return the sums of the groups that are complete after more rows, and the rows of the others."""

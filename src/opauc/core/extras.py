@@ -1,4 +1,4 @@
-"""Optional engines."""
+"""Optional packages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def needed(package: str, extra: str) -> Iterator[None]:
 
     Examples
     --------
-    >>> from opauc.engines.extras import needed
+    >>> from opauc.core.extras import needed
     >>> with needed("a_cluster", "cluster"):
     ...     import a_cluster
     Traceback (most recent call last):

@@ -1,0 +1,74 @@
+"""`opauc train --loss`, `--within` and `--objective`: other objectives of linear models, from files."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+import opauc as library
+from opauc import OPAUC
+from tests.cli.commands import one_line
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    """A table of three features, the user of each row, and labels, in a file and in memory."""
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    user = random.integers(0, 30, 600)
+    level = random.normal(size=30)[user]
+    features = random.normal(size=(600, 3)) + np.outer(level, [2.0, 0.0, 0.0])
+    label = (random.random(600) < 1 / (1 + np.exp(-level - features[:, 1]))).astype(int)
+    frame = pd.DataFrame(features, columns=["a", "b", "c"]).assign(user=[f"u{n}" for n in user], label=label)
+    frame.to_csv("rows.csv", index=False, float_format="%.17g")
+    return frame
+
+
+def trained(opauc, *words):
+    """Return the model and the events of a training that succeeds."""
+    ran = opauc("train", "rows.csv", "--label", "label", "--output", "m.opauc", "--json", *words)
+    assert ran.code == 0, ran.err
+    return library.load("m.opauc"), [json.loads(line) for line in ran.out.splitlines()]
+
+
+def test_rows_are_ranked_within_the_groups_of_a_column(opauc, rows):
+    model, events = trained(opauc, "--within", "user", "--group-weight", "rows")
+    expected = OPAUC(pairs="within_groups", group_weight="rows")
+    expected.fit(rows[["a", "b", "c"]].to_numpy(), rows["label"], groups=rows["user"])
+    assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+    ranked, one_class = expected.group_counts_
+    assert events[-1]["groups"] == {"ranked": ranked, "one_class": one_class}
+
+
+def test_the_penalty_of_the_logistic_loss_is_reported(opauc, rows):
+    model, events = trained(opauc, "--loss", "logistic", "--features", "a,b,c")
+    chosen = next(event for event in events if event["event"] == "chosen")
+    assert chosen["alpha"] == pytest.approx(model.selection_.alpha)
+    assert 0.4 < chosen["score"] < 0.7  # the log loss of rows held out
+    assert chosen["criterion"] == "log_loss"
+    assert len(rows) == 600
+
+
+def test_a_model_is_trained_for_the_partial_auc(opauc, rows):
+    model, _ = trained(opauc, "--objective", "pauc", "--max-fpr", "0.1", "--features", "a,b,c")
+    expected = OPAUC(objective="pauc", max_fpr=0.1).fit(rows[["a", "b", "c"]].to_numpy(), rows["label"])
+    assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--loss", "hinge", "--features", "a,b,c"], "one of {'square', 'logistic', 'balanced_logistic'}"),
+        (["--loss", "logistic", "--alpha", "0.1"], "--alpha is chosen inside the pass with --loss logistic"),
+        (["--within", "user", "--groups", "user"], "--within and --groups name two columns of groups; leave out one"),
+        (["--within", "nobody"], "nobody"),
+        (["--max-fpr", "0.1"], "--max-fpr is for --objective pauc"),
+        (["--objective", "pauc", "--max-fpr", "2", "--features", "a"], "must be a float in the range (0.0, 1.0]"),
+        (["--max-gap", "3", "--solver", "exact"], "--max-gap is for"),
+    ],
+)
+def test_mistakes_are_one_line_that_says_what_would_do(opauc, rows, words, message):
+    assert len(rows) == 600
+    assert message in one_line(opauc("train", "rows.csv", "--label", "label", *words))
