@@ -1,14 +1,14 @@
 """Which members of a class its page shows, and docstrings as reStructuredText.
 
 A page shows the members that this library documents, each once. Docstrings are plain text for `help`: what markup would
-read as more than that, names that end in an underscore and bars of absolute values, is escaped.
+read as more than that, names that end in an underscore, bars of absolute values and stars of file patterns, is escaped.
 """
 
 import inspect
 import re
 
 NAME = re.compile(r"^(\s*[\w*, ]+ : )?(.*)$")
-MARKUP = re.compile(r"`[^`]*`|(?<=\w)_(?=\W|$)|\|")
+MARKUP = re.compile(r"`[^`]*`|(?<=\w)_(?=\W|$)|\||(?<=[=/\"\'])\*(?!\*)")
 
 
 def _skip(app, what, name, value, skip, options):  # noqa: ARG001
