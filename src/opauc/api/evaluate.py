@@ -120,6 +120,10 @@ class Evaluation(NamedTuple):
         The evaluation of each group of the column `by`.
     by : str or None
         That column.
+    above_threshold : tuple of int or None
+        The negative and the positive rows of files that `predict` calls positive.
+    trained_on : sequence of SourceRecord
+        The files that the model was trained on, by the hashes of their content: the AUC of their rows is too high.
 
     Examples
     --------
