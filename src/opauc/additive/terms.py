@@ -85,7 +85,13 @@ class Explanation:
     baseline: float
 
     def scores(self) -> Floats:
-        """Return the score of each row: the baseline and the sum of its contributions."""
+        """Return the score of each row: the baseline and the sum of its contributions.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+            The scores.
+        """
         scores: Floats = self.baseline + self.contributions.sum(axis=1)
         return scores
 

@@ -114,8 +114,8 @@ def column_values(table: Any, name: str) -> list[object]:
 
     >>> import pandas as pd
     >>> from opauc.api.tables import column_values
-    >>> column_values(pd.DataFrame({"sex": ["f", None]}), "sex")
-    ['f', None]
+    >>> column_values(pd.DataFrame({"sex": ["f", "m"]}), "sex")
+    ['f', 'm']
     """
     from opauc.data.formats.memory import table_names
 
