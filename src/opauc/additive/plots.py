@@ -43,6 +43,8 @@ class PlotPolicy:
         Letters of a label.
     missing_at : float
         Position of missing values right of the numbers, as a share of their range.
+    line_height : float
+        Inches per level or bar in a new figure, which is taller where there are many.
     """
 
     n_errors: float = N_ERRORS
@@ -52,6 +54,7 @@ class PlotPolicy:
     max_labels: int = 12
     letters: int = 28
     missing_at: float = 0.08
+    line_height: float = 0.22
 
 
 PLOT_POLICY = PlotPolicy()
@@ -74,10 +77,12 @@ def plot_term(term: Term, shares: Floats | None, ax: Axes | None, policy: PlotPo
             f"term {term.name!r} has no values to draw: what trees do by a column depends on other columns too; "
             "explain has its contribution to each row"
         )
-    ax = _axes(ax)
+    is_curve = len(term.at) == 1 and term.is_numeric(0) and len(term.present(0)) > 2
+    n_lines = 0 if is_curve or len(term.at) == 2 else min(term.value.size, policy.max_levels)
+    ax = _axes(ax, n_lines, policy)
     if len(term.at) == 2:
         _draw_pair(ax, term, policy)
-    elif term.is_numeric(0) and len(term.present(0)) > 2:
+    elif is_curve:
         _draw_curve(ax, term, shares, policy)
     else:
         _draw_levels(ax, term, shares, policy)
@@ -97,7 +102,8 @@ def plot_importances(terms: Sequence[Term], n: int, ax: Axes | None, policy: Plo
     >>> [bar.get_width() for bar in plot_importances([term], 15, None).patches]
     [0.5]
     """
-    ax, shown = _axes(ax), terms[:n]
+    shown = terms[:n]
+    ax = _axes(ax, len(shown), policy)
     places = np.arange(len(shown))
     ax.barh(places, [term.importance for term in shown], color=CURVE)
     _label(ax, "y", places, [term.name for term in shown], policy)
@@ -107,11 +113,14 @@ def plot_importances(terms: Sequence[Term], n: int, ax: Axes | None, policy: Plo
     return ax
 
 
-def _axes(ax: Axes | None) -> Axes:
-    """Return axes to draw in, those of a new figure where there are none."""
+def _axes(ax: Axes | None, n_lines: int, policy: PlotPolicy) -> Axes:
+    """Return axes to draw in: where there are none, those of a new figure that has room for lines of text."""
     with needed("matplotlib", "plots"):
         from matplotlib import pyplot
-    return pyplot.subplots()[1] if ax is None else ax
+    if ax is not None:
+        return ax
+    width, height = pyplot.rcParams["figure.figsize"]
+    return pyplot.subplots(figsize=(width, max(height, policy.line_height * (n_lines + 4))))[1]
 
 
 def _draw_curve(ax: Axes, term: Term, shares: Floats | None, policy: PlotPolicy) -> None:
@@ -123,7 +132,7 @@ def _draw_curve(ax: Axes, term: Term, shares: Floats | None, policy: PlotPolicy)
     if values.size > n:
         at = points[-1] + policy.missing_at * (points[-1] - points[0])
         ax.errorbar([at], values[n:], yerr=errors[n:], fmt="o", color=CURVE)
-        ax.annotate(MISSING_NAME, (at, values[n]), (6, 0), textcoords="offset points", va="center")
+        ax.annotate(MISSING_NAME, (at, values[n]), (-6, 0), textcoords="offset points", ha="right", va="center")
     if shares is not None and shares[:n].any():
         ticks = row_quantiles(points, shares[:n], policy.n_ticks)
         ax.vlines(ticks, 0.0, 0.03, transform=ax.get_xaxis_transform(), color="0.2", alpha=0.5, linewidth=0.7)
