@@ -120,7 +120,8 @@ def _axes(ax: Axes | None, n_lines: int, policy: PlotPolicy) -> Axes:
     if ax is not None:
         return ax
     width, height = pyplot.rcParams["figure.figsize"]
-    return pyplot.subplots(figsize=(width, max(height, policy.line_height * (n_lines + 4))))[1]
+    created: Axes = pyplot.subplots(figsize=(width, max(height, policy.line_height * (n_lines + 4))))[1]
+    return created
 
 
 def _draw_curve(ax: Axes, term: Term, shares: Floats | None, policy: PlotPolicy) -> None:
