@@ -12,7 +12,7 @@ TORCH ?= torch==2.13.0
 # machine code is kept per state of the kernels.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/kernels-$(shell find src/opauc -path '*kernels*' -name "*.py" | sort | xargs cat | cksum | cut -d' ' -f1)
 
-.PHONY: run test test-quick check format bench paper paper-quick paper-report clean
+.PHONY: run test test-quick check format docs docs-quick bench paper paper-quick paper-report clean
 
 run: .venv/package
 	@$(BIN)/python examples/files_to_report.py
@@ -44,10 +44,20 @@ check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pytest -q tests/test_docstrings.py tests/test_words.py
 
 format: .venv/installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The site in docs/_build/html; a warning, such as a link that leads nowhere, is an error. The quick one leaves out the
+# examples of the gallery that take long.
+docs docs-quick: export OMP_NUM_THREADS := 1
+docs docs-quick: export OPENBLAS_NUM_THREADS := 1
+docs docs-quick: export MKL_NUM_THREADS := 1
+docs-quick: export OPAUC_DOCS := quick
+docs docs-quick: .venv/installed
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 bench: .venv/installed
 	@$(BIN)/python -m benchmarks
@@ -57,17 +67,17 @@ paper paper-quick: export OMP_NUM_THREADS := 1
 paper paper-quick: export OPENBLAS_NUM_THREADS := 1
 paper: .venv/installed
 	$(BIN)/python -m experiments.paper run --profile paper
-	$(BIN)/python -m experiments.paper report --profile paper --figure docs/paper-running-time.svg
+	$(BIN)/python -m experiments.paper report --profile paper --figure docs/research/paper-running-time.svg
 
 paper-quick: .venv/installed
 	$(BIN)/python -m experiments.paper run --profile quick --store run/paper-quick
 	$(BIN)/python -m experiments.paper report --profile quick --store run/paper-quick --report run/paper-quick
 
 paper-report: .venv/installed
-	$(BIN)/python -m experiments.paper report --profile paper --figure docs/paper-running-time.svg
+	$(BIN)/python -m experiments.paper report --profile paper --figure docs/research/paper-running-time.svg
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf docs/_build docs/gallery docs/reference/api .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # pip compiles bytecode on one core, and that of everybody's tests too; packages may hold files for other Pythons, which fail.
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile
@@ -81,6 +91,7 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 -x /tests/ src .venv/lib || true
 	touch $@
 
 .venv/installed: .venv/package
-	$(INSTALL) --editable '.[dev]' '$(TORCH)'
+	$(INSTALL) --upgrade 'pip>=25.1'
+	$(INSTALL) --editable '.[docs]' --group dev '$(TORCH)'
 	$(COMPILE)
 	touch $@

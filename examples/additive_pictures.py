@@ -1,4 +1,4 @@
-"""The pictures of docs/additive.md: python examples/additive_pictures.py
+"""The pictures of docs/explanation/one-pass-gam.md: python examples/additive_pictures.py
 
 They show a OnePassGAM of 300,000 simulated purchases (`million_rows.py`), drawn as the report page draws them.
 """
@@ -14,7 +14,7 @@ from opauc.report.style import chart_style
 from opauc.report.svg import Axis, Frame
 from opauc.report.term_charts import curve_chart, level_chart, pair_chart, waterfall_chart
 
-FOLDER, N_FILES = Path(__file__).parent.parent / "docs" / "pictures", 6
+FOLDER, N_FILES = Path(__file__).parent.parent / "docs" / "explanation" / "pictures", 6
 KNOTS, HEIGHTS = (0.0, 4.0, 8.0, 11.0, 14.0, 17.0, 20.0, 24.0), (1.6, 1.4, 0.1, -0.5, -0.6, -0.5, -0.2, 0.7)
 
 

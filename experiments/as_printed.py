@@ -1,6 +1,6 @@
 """Formulas as the paper prints them, where they are not what they are meant to be.
 
-Kept to show the difference (docs/errata.md) and to reproduce the paper. The
+Kept to show the difference (docs/research/errata.md) and to reproduce the paper. The
 library itself never uses them.
 """
 

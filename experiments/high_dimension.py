@@ -1,4 +1,6 @@
-"""What wins on sparse data of tens of thousands of features and more, in one pass: the study of docs/high-dimension.md.
+"""What wins on sparse data of tens of thousands of features and more, in one pass.
+
+The study of docs/research/high-dimension.md.
 
 Run `python -m experiments.high_dimension STORE.jsonl`: results are appended
 one a line, so a run that was cut short goes on where it stopped, and the

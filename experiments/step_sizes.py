@@ -1,6 +1,6 @@
 """Which step size serves the plain form of solver="sgd", standardize=False, without tuning.
 
-Run `python -m experiments.step_sizes`; the table goes to docs/step-sizes.md.
+Run `python -m experiments.step_sizes`; the table goes to docs/research/step-sizes.md.
 Each set is read once, in random order, 80 % to learn from and 20 % held out;
 the figures are held-out AUC less that of the exact minimizer.
 """

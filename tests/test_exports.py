@@ -18,7 +18,7 @@ NAMES = {
         "InputError", "MalformedRowError", "MissingEngineError", "OPAUC", "OPAUCCV", "OnePassGAM", "OpaucError",
         "ParameterError", "StatisticsOverflowError", "TooManyBadRowsError", "UnknownNameError", "UnreadableFileError",
         "UnsupportedOperationError", "__version__", "compare", "evaluate", "load", "predict", "save", "train",
-        "update",
+        "update", "warmup",
     },
     "opauc.baselines": {
         "AdaOAM", "BatchUniSqu", "FSAUC", "LSSVM", "MeanDifference", "OAM", "OPAUCf", "OPAUCpca", "OPAUCrp",

@@ -252,9 +252,9 @@ def _protocol(evidence: Evidence) -> str:
     note = (
         f"Profile {profile.name}: up to {profile.trials} trials of 5-fold cross-validation; settings chosen by 5-fold "
         "cross-validation within the training rows, under rule a within those of the first fold, which contain rows "
-        "that other folds hold out (docs/paper.md has the measured effect). Where the model of costs says more than "
-        f"{profile.budget:g} s of one core for a method on a set, the protocol is thinned by these rules in their "
-        f"order, from the third on where it then still says {RELUCTANT:g} times as much:"
+        "that other folds hold out (docs/research/paper.md has the measured effect). Where the model of costs says "
+        f"more than {profile.budget:g} s of one core for a method on a set, the protocol is thinned by these rules in "
+        f"their order, from the third on where it then still says {RELUCTANT:g} times as much:"
     )
     listed = f'<dl class="notes">{rules}</dl>' if rules else ""
     broken = f'<p class="under">Cells without a result:</p><dl class="notes">{troubles}</dl>' if troubles else ""

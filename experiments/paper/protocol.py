@@ -16,7 +16,7 @@ INNER_FOLDS = 5
 RANKING = 0.12
 
 
-# A step size chosen on few rows is too large for many (docs/paper.md): that is the last thing to save on.
+# A step size chosen on few rows is too large for many (docs/research/paper.md): that is the last thing to save on.
 RELUCTANT = 2.5
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from opauc.api.saving import load, save
     from opauc.api.train import train
     from opauc.api.update import update
+    from opauc.api.warmup import warmup
     from opauc.linear.opauc import OPAUC
     from opauc.linear.opauc_cv import OPAUCCV
 
@@ -67,6 +68,7 @@ __all__ = [
     "save",
     "train",
     "update",
+    "warmup",
 ]
 
 # Names and where they are defined: imported when first asked for, so that the command need not wait for scikit-learn.
@@ -82,6 +84,7 @@ _LAZY = {
     "save": "opauc.api.saving",
     "train": "opauc.api.train",
     "update": "opauc.api.update",
+    "warmup": "opauc.api.warmup",
 }
 
 

@@ -65,7 +65,18 @@ class Message(Exception):  # noqa: N818
         self.parts = parts
 
     def render(self, wording: Callable[[Parameter], str]) -> str:
-        """Return the message with its parameters in other words: the command shows them as options."""
+        """Return the message with its parameters in other words: the command shows them as options.
+
+        Parameters
+        ----------
+        wording : callable
+            Returns the text for a `Parameter`.
+
+        Returns
+        -------
+        text : str
+            The message.
+        """
         return "".join(wording(part) if isinstance(part, Parameter) else part for part in self.parts)
 
     def __reduce__(self) -> tuple[Callable[..., Message], tuple[Any, ...]]:

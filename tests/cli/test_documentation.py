@@ -8,7 +8,7 @@ import typer
 from opauc.cli.app import VERBS, build
 from opauc.core.registry import FORMATS
 
-TEXT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
 
 
 def test_every_verb_is_documented_and_no_other():

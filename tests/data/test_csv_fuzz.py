@@ -1,7 +1,7 @@
 # ruff: noqa: PT017
 """Mutated text is read as Python's csv module reads it, or refused with file and line.
 
-What a field says as a number is written out here once more, from the tables of docs/command-line.md.
+What a field says as a number is written out here once more, from the tables of docs/reference/command-line.md.
 
 As a script, `python -m tests.data.test_csv_fuzz 50000`, it tries as many inputs as it is told to.
 """

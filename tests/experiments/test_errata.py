@@ -1,4 +1,4 @@
-"""Each erratum of docs/errata.md: the printed form fails a stream whose answer is known, ours does not."""
+"""Each erratum of docs/research/errata.md: the printed form fails a stream whose answer is known, ours does not."""
 
 import warnings
 

@@ -76,7 +76,7 @@ def _introduction(found: Measurements) -> Iterator[str]:
     yield "# The theory of the paper, measured\n"
     yield paragraph(
         "What Sections 3 and 4 of *One-Pass AUC Optimization* state, compared with computations. The misprints that "
-        "these found are among the [errata](../errata.md). Printed by `python -m experiments.paper.theory` on "
+        "these found are among the [errata](errata.md). Printed by `python -m experiments.paper.theory` on "
         f"{found.date}. T is the number of rows, d of features, κ = 4 + λ. Rows come in a random order and are divided "
         "by the largest norm, because the theorems suppose norms of at most one."
     )
@@ -193,7 +193,7 @@ def _remark(found: Measurements) -> Iterator[str]:
     )  # fmt: skip
     yield paragraph(
         "The fast rate that the Remark hopes for from the epoch gradient method is that of FSAUC (Liu et al. 2018), "
-        "one of the [baselines](../baselines.md) and a column of the [tables](../paper.md)."
+        "one of the [baselines](baselines.md) and a column of the [tables](paper.md)."
     )
 
 

@@ -76,7 +76,23 @@ def candidate_lambdas(
 
 
 class ModelSelection(NamedTuple):
-    """The selected model, the AUC of each candidate on the later rows, and the number of rows of each class."""
+    """The selected model, the AUC of each candidate on the later rows, and the number of rows of each class.
+
+    Attributes
+    ----------
+    model : str
+        The model that scores: a candidate, or "sample" for the fit to the initial sample.
+    aucs : dict of str to float
+        AUC of each candidate model on the rows after the initial sample.
+    rows : tuple of float
+        Number of those rows of the negative and of the positive class.
+
+    Examples
+    --------
+    >>> from opauc import OnePassGAM
+    >>> OnePassGAM().fit([[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30).selection_.model
+    'full'
+    """
 
     model: str
     aucs: dict[str, float]

@@ -64,6 +64,13 @@ class ForgetReport(NamedTuple):
     to the structure stays too: to knots, pairs, trees, candidate models and the fit
     that the sums are expanded at. While the basis is not fixed, no row is in it.
 
+    Attributes
+    ----------
+    rows : int
+        Rows removed.
+    initial_rows : int
+        How many of them were in the initial sample.
+
     Examples
     --------
     >>> from opauc import OnePassGAM
@@ -76,7 +83,18 @@ class ForgetReport(NamedTuple):
     initial_rows: int = 0
 
     def merge(self, other: ForgetReport) -> ForgetReport:
-        """Return the sum of both counts."""
+        """Return the sum of both counts.
+
+        Parameters
+        ----------
+        other : ForgetReport
+            The report of another model.
+
+        Returns
+        -------
+        report : ForgetReport
+            The sum.
+        """
         return ForgetReport(self.rows + other.rows, self.initial_rows + other.initial_rows)
 
     def without(self, other: ForgetReport) -> ForgetReport:

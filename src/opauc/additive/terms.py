@@ -189,7 +189,13 @@ class Explanation:
     index: Any = None
 
     def scores(self) -> Floats:
-        """Return the score of each row: the baseline and the sum of its contributions."""
+        """Return the score of each row: the baseline and the sum of its contributions.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+            The scores.
+        """
         scores: Floats = self.baseline + self.contributions.sum(axis=1)
         return scores
 

@@ -84,6 +84,33 @@ class GroupColumns(NamedTuple):
 class Evaluation(NamedTuple):
     """How a model ranks rows.
 
+    Attributes
+    ----------
+    ranking : Ranking
+        AUC, curves, operating points.
+    calibration : CalibrationBins
+        Calibration of the probabilities.
+    rows : int
+        Number of rows evaluated.
+    bad_rows : int
+        Number of rows skipped.
+    seconds : float
+        Time of the evaluation.
+    examples : ExampleRows
+        Rows that the report explains.
+    difference : AucDifference or None
+        The difference of the AUC to that of the model given as `against`.
+    metrics : mapping of str to MetricInterval
+        Further metrics by name, such as "pauc@0.01".
+    differences : mapping of str to AucDifference
+        The differences of those metrics to the other model.
+    within : mapping of str to GroupAucInterval
+        The mean AUC within groups, by how groups count.
+    groups : sequence of GroupEvaluation
+        The evaluation of each group of the column `by`.
+    by : str or None
+        That column.
+
     Examples
     --------
     >>> import pandas as pd

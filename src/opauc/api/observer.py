@@ -15,7 +15,25 @@ Item = TypeVar("Item")
 
 
 class Progress(NamedTuple):
-    """Progress of the work: rows, bytes of the files and their total (None where unknown), and the running AUC."""
+    """Progress of the work: rows, bytes of the files and their total (None where unknown), and the running AUC.
+
+    Attributes
+    ----------
+    rows : int
+        Rows processed so far.
+    bytes_read : int
+        Bytes read so far.
+    total_bytes : int or None
+        Bytes of all files, where known.
+    auc : float or None
+        The progressive AUC so far, where there is one.
+
+    Examples
+    --------
+    >>> from opauc.api.observer import Progress
+    >>> Progress(rows=1000, bytes_read=5000, total_bytes=20000).rows
+    1000
+    """
 
     rows: int
     bytes_read: int

@@ -48,14 +48,34 @@ class TrainOptions:
         Ridge penalty of linear solvers; "auto" chooses it by cross-validation inside the pass.
     rank : "auto", None or int
         None keeps full covariance matrices, an int a sketch of that rank.
-    eta0, learning_rate, average, standardize, forgetting_factor, horizon
+    eta0 : float
+        Step size of "sgd", as in `OPAUC`.
+    learning_rate : {"curvature", "constant", "invsqrt"}
+        Schedule of the step size.
+    average : bool
+        Whether "sgd" gives the mean of its iterates.
+    standardize : bool
+        Whether features are divided by their standard deviation.
+    forgetting_factor : float or "auto"
+        Factor on the weight of all earlier rows at each new row.
+    horizon : int
+        With forgetting_factor="auto": rows between two updates of the weights.
+    cv : int
+        With alpha="auto": number of folds.
+    criterion : {"pair_loss", "auc"}
+        With alpha="auto": what the folds are judged by.
+    one_standard_error : bool
+        With alpha="auto": whether to take the largest penalty within one standard error of the best.
+    objective : str
         As in `OPAUC`.
-    cv, criterion, one_standard_error
-        As in `OPAUCCV`, with alpha="auto".
-    objective, max_fpr
+    max_fpr : float, optional
         As in `OPAUC`.
-    pairs, group_weight, max_gap
+    pairs : str
         As in `OPAUC`, with the column `groups`.
+    group_weight : str
+        As in `OPAUC`.
+    max_gap : float, optional
+        As in `OPAUC`.
     loss : {"square", "logistic", "balanced_logistic"}
         As in `OPAUC`; the penalty of a logistic loss is always chosen inside the pass.
     init_size : "auto" or int

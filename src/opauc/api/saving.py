@@ -36,6 +36,15 @@ def save(model: Any, path: str | os.PathLike[str], *, scoring_only: bool = False
     much smaller, scores and explains rows in the same way (weights of leaves and of crossed codes are
     rounded to float32, which moves scores by less than 1e-6), and refuses `partial_fit`, `merge` and `forget`.
 
+    Parameters
+    ----------
+    model : estimator or statistics
+        A fitted estimator of this library, or its `moments_`.
+    path : path
+        File to write; one that is there is replaced.
+    scoring_only : bool, default=False
+        Whether to leave out what only training needs.
+
     Examples
     --------
     >>> import tempfile
@@ -61,6 +70,16 @@ def save(model: Any, path: str | os.PathLike[str], *, scoring_only: bool = False
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the fitted estimator or the statistics in a file; loading runs no code of the file.
+
+    Parameters
+    ----------
+    path : path
+        File that `save` or the command wrote.
+
+    Returns
+    -------
+    model : estimator or statistics
+        What was saved.
 
     Examples
     --------

@@ -51,8 +51,18 @@ class UniSqu(StreamClassifier):
 
     Parameters
     ----------
-    eta0, learning_rate, average
-        As in `UniExp`.
+    eta0 : float, default=1000.0
+        With learning_rate="constant" or "invsqrt": the step size, or its value
+        at the first row. With "curvature": number of rows after which steps begin
+        to shrink.
+    learning_rate : {"curvature", "constant", "invsqrt"}, default="curvature"
+        "curvature" is 1 / (1 + sqrt(1 + t / eta0)) at row t, divided by the
+        largest |x|^2 so far, and no step goes beyond the Newton step of the
+        row's own loss. It does not depend on the units of the features and
+        cannot diverge. "constant" is eta0, "invsqrt" eta0 / sqrt(t).
+    average : bool, default=True
+        Whether to use the mean of the iterates, iterate t weighted by t^2,
+        instead of the last iterate.
 
     Attributes
     ----------

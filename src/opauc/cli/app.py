@@ -38,6 +38,7 @@ VERBS = {
     "edit": "Write a page on which the terms of an additive model are edited, or apply its patch.",
     "forget": "Remove rows from a model without training it again.",
     "constrain": "Constrain an additive model without its rows, and print what that costs.",
+    "warmup": "Compile the kernels once per machine, so that later runs start at once.",
 }
 # Parameters whose option has another name.
 FLAGS = {"random_state": "seed", "device": "engine", "metrics": "metric", "monotone_constraints": "increasing"}

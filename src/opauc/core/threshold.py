@@ -15,6 +15,13 @@ N_BOUNDS = 3
 class Rate(NamedTuple):
     """A share of rows with its 95 % confidence interval (Clopper and Pearson's).
 
+    Attributes
+    ----------
+    value : float
+        The rate.
+    low, high : float
+        Its 95 % limits.
+
     Examples
     --------
     >>> from opauc.metrics import Rate
@@ -28,7 +35,20 @@ class Rate(NamedTuple):
 
     @classmethod
     def of(cls, count: int, total: int) -> Rate:
-        """Return the share of `count` among `total` rows; of no rows it is 0, and anything between 0 and 1."""
+        """Return the share of `count` among `total` rows; of no rows it is 0, and anything between 0 and 1.
+
+        Parameters
+        ----------
+        count : int
+            Number of successes.
+        total : int
+            Number of rows.
+
+        Returns
+        -------
+        rate : Rate
+            The rate with its limits.
+        """
         tail = (1.0 - LEVEL) / 2.0
         low = float(betaincinv(count, total - count + 1, tail)) if count else 0.0
         high = float(betaincinv(count + 1, total - count, 1.0 - tail)) if count < total else 1.0
@@ -82,18 +102,46 @@ class Threshold(NamedTuple):
     rule: str
 
     def cost(self, cost_fp: float, cost_fn: float) -> float:
-        """Return the mean cost of a row, where a false positive and a false negative cost so much."""
+        """Return the mean cost of a row, where a false positive and a false negative cost so much.
+
+        Parameters
+        ----------
+        cost_fp, cost_fn : float
+            What a false positive and a missed positive cost.
+
+        Returns
+        -------
+        cost : float
+            The mean cost per row.
+        """
         false_positives = self.false_positive_rate.value * self.n_negatives
         false_negatives = (1.0 - self.recall.value) * self.n_positives
         return (cost_fp * false_positives + cost_fn * false_negatives) / (self.n_negatives + self.n_positives)
 
     def to_json(self) -> Json:
-        """Return it for the header of a file."""
+        """Return it for the header of a file.
+
+        Returns
+        -------
+        saved : dict
+            The fields as JSON has them.
+        """
         return {name: list(part) if isinstance(part, Rate) else part for name, part in self._asdict().items()}
 
     @classmethod
     def from_json(cls, saved: SavedThreshold) -> Threshold:
-        """Return the threshold from `to_json`; raise ValueError unless its rates are rates."""
+        """Return the threshold from `to_json`; raise ValueError unless its rates are rates.
+
+        Parameters
+        ----------
+        saved : mapping
+            What `to_json` returned.
+
+        Returns
+        -------
+        threshold : Threshold
+            The threshold.
+        """
         rates = []
         for name in ("false_positive_rate", "recall", "precision"):
             bounds = saved[name]

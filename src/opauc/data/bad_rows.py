@@ -28,6 +28,19 @@ FILL: tuple[Part, ...] = ("; missing values can be taken as zero or as the mean 
 class BadRows:
     """Raise the first bad row, or skip up to `most` of them and list the first.
 
+    Parameters
+    ----------
+    policy : {"error", "skip"}, default="error"
+        What happens to a row that cannot be read.
+    most : int, default=None
+        With "skip": raise `TooManyBadRowsError` beyond so many.
+    total : int, default=0
+        Number of bad rows so far.
+    first : sequence of str, default=()
+        Messages of the first ones.
+    drop_unlabeled : bool, default=False
+        Whether rows without a label are left out; they are an error otherwise.
+
     Examples
     --------
     >>> from opauc.data.bad_rows import BadRows

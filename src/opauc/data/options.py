@@ -16,6 +16,39 @@ MISSING = ("error", "zero", "mean")
 class ReadOptions:
     """How to read data; whatever is None is inferred from the data itself.
 
+    Parameters
+    ----------
+    format : str, default=None
+        Format of files: "csv", "parquet", "libsvm", ...
+    label : str or int, default=None
+        The label column, by name or by position from 0.
+    features : tuple of str or int, default=None
+        Columns to use; by default all but the label.
+    categorical : tuple of str or int, default=()
+        Columns to read as categories, whatever would be inferred.
+    missing : {"error", "zero", "mean"}, default="error"
+        What linear models take missing numbers for.
+    hash_bits : int, default=None
+        Hash features into 2**hash_bits columns.
+    n_features : int, default=None
+        Number of features of LIBSVM rows.
+    zero_based : bool, default=False
+        Whether LIBSVM indices start at 0.
+    delimiter : str, default=None
+        Delimiter of a text table.
+    header : bool, default=None
+        Whether the first line of a text table is a header.
+    drop : tuple of str or int, default=()
+        Columns to leave out.
+    groups : str, default=None
+        Column with the groups of the rows, which is not a feature.
+    numeric : tuple of str or int, default=()
+        Columns to read as numbers, whatever would be inferred.
+    decimal : str, default=None
+        The decimal separator of numbers in text.
+    drop_unlabeled : bool, default=False
+        Whether rows without a label are left out; they are an error otherwise.
+
     Examples
     --------
     >>> from opauc.data.options import ReadOptions
@@ -24,7 +57,7 @@ class ReadOptions:
     """
 
     format: str | None = None
-    label: str | int | None = None  # name of the column, or its position from 0
+    label: str | int | None = None
     features: tuple[str | int, ...] | None = None
     categorical: tuple[str | int, ...] = ()
     missing: str = "error"
@@ -33,11 +66,11 @@ class ReadOptions:
     zero_based: bool = False
     delimiter: str | None = None
     header: bool | None = None
-    drop: tuple[str | int, ...] = ()  # columns to leave out
-    groups: str | None = None  # name of the column with the groups of the rows; not a feature
-    numeric: tuple[str | int, ...] = ()  # columns of numbers, whatever would be inferred
-    decimal: str | None = None  # the decimal separator of numbers in text
-    drop_unlabeled: bool = False  # whether rows without a label are left out; they are an error otherwise
+    drop: tuple[str | int, ...] = ()
+    groups: str | None = None
+    numeric: tuple[str | int, ...] = ()
+    decimal: str | None = None
+    drop_unlabeled: bool = False
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING:

@@ -79,28 +79,27 @@ def train_files(
 ) -> TrainedShards:
     """Return the model of all rows of files, and where they come from.
 
-        Weights are those of one process that reads the rows in order, to rounding;
-        the same shards give the same bits, on whatever engine. `on_progress` is
-        called with the number of shards and how many are done. Shards have `size`
-        bytes at least, by default as many as suit the files and the fit.
+    Weights are those of one process that reads the rows in order, to rounding;
+    the same shards give the same bits, on whatever engine. `on_progress` is
+    called with the number of shards and how many are done. Shards have `size`
+    bytes at least, by default as many as suit the files and the fit.
 
-        Examples
-        --------
-        >>> import tempfile
-        >>> from opauc.core.labels import ClassLabels
-        >>> from opauc.data import ReadOptions
-        >>> from opauc.data.encode.table_features import OneHotReading
-    from opauc.data.table_source import Source
-        >>> from opauc.engines.files import train_files
-        >>> from opauc.engines.shards import plan_training
-        >>> from opauc.engines.threads import ThreadScheduler
-        >>> from opauc.linear.resolve import opauc_factory
-        >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n50,yes\\n"), file.flush()
-        ...     plan = plan_training(opauc_factory({}), [file.name], OneHotReading(ReadOptions()), ClassLabels())
-        ...     trained = train_files(plan, ThreadScheduler(2), size=12)
-        >>> trained.rows, trained.model.fit.counts
-        (3, ClassCounts(negative=1.0, positive=2.0))
+    Examples
+    --------
+    >>> import tempfile
+    >>> from opauc.core.labels import ClassLabels
+    >>> from opauc.data import ReadOptions
+    >>> from opauc.data.encode.table_features import OneHotReading
+    >>> from opauc.engines.files import train_files
+    >>> from opauc.engines.shards import plan_training
+    >>> from opauc.engines.threads import ThreadScheduler
+    >>> from opauc.linear.resolve import opauc_factory
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     _ = file.write(b"age,label\\n30,no\\n40,yes\\n50,yes\\n"), file.flush()
+    ...     plan = plan_training(opauc_factory({}), [file.name], OneHotReading(ReadOptions()), ClassLabels())
+    ...     trained = train_files(plan, ThreadScheduler(2), size=12)
+    >>> trained.rows, trained.model.fit.counts
+    (3, ClassCounts(negative=1.0, positive=2.0))
     """
     policy, cut = bad_rows or BadRows(), plan.cut
     shard_bytes = cut.size if size is None else max(cut.floor, size)

@@ -57,6 +57,17 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score of each row: the higher, the more likely positive.
 
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows of numbers; of a model that the command trained also data frames, lists of dicts and paths of
+            files.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            One score per row; the higher, the more likely the row is positive.
+
         Examples
         --------
         >>> from opauc import OPAUC
@@ -70,6 +81,16 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Label of each row: the positive class where the score is above the threshold.
 
         The threshold is zero unless `use_threshold` set another one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as for `decision_function`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Labels of `classes_`.
 
         Examples
         --------
@@ -85,6 +106,16 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Probability of each class, one column per class of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as for `decision_function`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, 2)
+            Probabilities, the columns in the order of `classes_`.
 
         Examples
         --------

@@ -129,10 +129,14 @@ class StreamClassifier(LinearClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `fit`.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as in `fit`.
+        y : array-like of shape (n_samples,)
+            Their labels.
         classes : array-like of shape (2,), default=None
             Both class labels; needed on the first call unless y holds both.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
 
         Returns
         -------
@@ -293,8 +297,12 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
 
         Parameters
         ----------
-        X, y, sample_weight
-            Rows as they were learned.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as they were trained on.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
         row_numbers : array-like of int of shape (n_samples,), default=None
             With a sketch (a `rank`) or with folds: the number, from 0, under
             which each row was learned by this model, for its random code or its
@@ -352,7 +360,7 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
         raise AttributeError("objective_selection_ needs objective='pauc'")
 
     def path(self, alphas: Sequence[float]) -> Floats:
-        """Weights for many values of alpha, at the price of little more than one.
+        """Return weights for many values of alpha, at the price of little more than one.
 
         Parameters
         ----------

@@ -247,6 +247,7 @@ class OPAUC(SumsClassifier):
         Returns
         -------
         self : OPAUC
+            The estimator itself.
 
         Examples
         --------
@@ -273,16 +274,21 @@ class OPAUC(SumsClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `fit`.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as in `fit`.
+        y : array-like of shape (n_samples,)
+            Their labels.
         classes : array-like of shape (2,), default=None
             Both class labels; needed on the first call unless y holds both.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
         groups : array-like of shape (n_samples,), default=None
             With pairs="within_groups": the group of each row.
 
         Returns
         -------
         self : OPAUC
+            The estimator itself.
 
         Examples
         --------
@@ -309,8 +315,12 @@ class OPAUC(SumsClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight
-            Rows as they were learned.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as they were trained on.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
         row_numbers : array-like of int of shape (n_samples,), default=None
             With a sketch (a `rank`) or with loss="logistic": the number, from 0,
             under which each row was learned by this model.
@@ -321,6 +331,7 @@ class OPAUC(SumsClassifier):
         Returns
         -------
         self : OPAUC
+            The estimator itself.
 
         Examples
         --------

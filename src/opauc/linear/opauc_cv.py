@@ -62,8 +62,10 @@ class OPAUCCV(SumsClassifier):
     standardize : bool, default=True
         Let the ridge act on features of unit variance, so that their units
         play no part. Weights are in the units of the features either way.
-    objective, max_fpr
+    objective : str
         As in `OPAUC`; "pauc" needs solver="exact".
+    max_fpr : float
+        As in `OPAUC`.
     loss : {"square", "logistic", "balanced_logistic"}, default="square"
         As in `OPAUC`. The logistic losses need solver="exact"; they are judged
         on the fold held out by the loss itself, whatever the criterion.
@@ -158,7 +160,7 @@ class OPAUCCV(SumsClassifier):
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:
-        """Learn from labeled rows, in one pass over them, forgetting what was learned before.
+        """Fit the model to labeled rows in one pass; what was fitted before is discarded.
 
         Parameters
         ----------
@@ -179,6 +181,7 @@ class OPAUCCV(SumsClassifier):
         Returns
         -------
         self : OPAUCCV
+            The estimator itself.
 
         Examples
         --------
@@ -210,16 +213,21 @@ class OPAUCCV(SumsClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `fit`.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as in `fit`.
+        y : array-like of shape (n_samples,)
+            Their labels.
         classes : array-like of shape (2,), default=None
             Both class labels; needed on the first call unless y holds both.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
         groups : array-like of shape (n_samples,), default=None
             As in `fit`; with every batch or with none.
 
         Returns
         -------
         self : OPAUCCV
+            The estimator itself.
 
         Examples
         --------
@@ -244,8 +252,12 @@ class OPAUCCV(SumsClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows as they were trained on.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
         row_numbers : array-like of int of shape (n_samples,), default=None
             The number, from 0, under which each row was trained on, where that was without groups.
         groups : array-like of shape (n_samples,), default=None
@@ -254,6 +266,7 @@ class OPAUCCV(SumsClassifier):
         Returns
         -------
         self : OPAUCCV
+            The estimator itself.
 
         Examples
         --------

@@ -54,6 +54,13 @@ class SelectionLeaderboard(NamedTuple):
         Progressive AUC of each candidate.
     winner : int
         Index of the candidate with the best AUC, whose weights the model uses.
+
+    Examples
+    --------
+    >>> from opauc import OPAUC
+    >>> model = OPAUC(solver="progressive_selection").fit([[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30)
+    >>> len(model.selection_.candidates)
+    8
     """
 
     counts: ClassCounts

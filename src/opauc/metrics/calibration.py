@@ -31,6 +31,17 @@ SCHEMA = {
 class Reliability(NamedTuple):
     """Calibration curve: bins of about equal row counts, by increasing probability, with 95 % Wilson limits.
 
+    Attributes
+    ----------
+    predicted : ndarray
+        Mean predicted probability of each bin.
+    observed : ndarray
+        Share of positive rows in each bin.
+    low, high : ndarray
+        Wilson's 95 % limits of the share.
+    counts : ndarray
+        Number of rows in each bin.
+
     Examples
     --------
     >>> from opauc.metrics import CalibrationBins
@@ -70,12 +81,31 @@ class CalibrationBins:
 
     @classmethod
     def empty(cls) -> CalibrationBins:
-        """Return the bins of no rows."""
+        """Return the bins of no rows.
+
+        Returns
+        -------
+        bins : CalibrationBins
+            Bins without rows.
+        """
         return cls(np.zeros(N_BINS, np.int64), np.zeros(N_BINS, np.int64), np.zeros(N_BINS), 0.0)
 
     @classmethod
     def of(cls, labels: ArrayLike, probabilities: ArrayLike) -> CalibrationBins:
-        """Return the bins of rows: labels of 0 and 1 or booleans, probabilities of the positive class."""
+        """Return the bins of rows: labels of 0 and 1 or booleans, probabilities of the positive class.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        probabilities : array-like of shape (n_rows,)
+            Predicted probabilities of the positive class.
+
+        Returns
+        -------
+        bins : CalibrationBins
+            The bins of these rows.
+        """
         positive, probability = check_probabilities(labels, probabilities)
         at = np.minimum(np.searchsorted(EDGES, probability, side="right") - 1, N_BINS - 1)
         return cls(
@@ -91,11 +121,35 @@ class CalibrationBins:
         return int(self.counts.sum())
 
     def update(self, labels: ArrayLike, probabilities: ArrayLike) -> CalibrationBins:
-        """Return the bins of the rows so far and these."""
+        """Return the bins of the rows so far and these.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        probabilities : array-like of shape (n_rows,)
+            Predicted probabilities of the positive class.
+
+        Returns
+        -------
+        bins : CalibrationBins
+            New bins; these stay as they are.
+        """
         return self.merge(CalibrationBins.of(labels, probabilities))
 
     def merge(self, other: CalibrationBins) -> CalibrationBins:
-        """Return the bins of both sets of rows."""
+        """Return the bins of both sets of rows.
+
+        Parameters
+        ----------
+        other : CalibrationBins
+            The bins of other rows.
+
+        Returns
+        -------
+        bins : CalibrationBins
+            The sum of both.
+        """
         return CalibrationBins(
             self.counts + other.counts,
             self.positives + other.positives,
@@ -104,7 +158,18 @@ class CalibrationBins:
         )
 
     def subtract(self, other: CalibrationBins) -> CalibrationBins:
-        """Return the bins of the rows that are not in `other`."""
+        """Return the bins of the rows that are not in `other`.
+
+        Parameters
+        ----------
+        other : CalibrationBins
+            The bins of some of the rows.
+
+        Returns
+        -------
+        bins : CalibrationBins
+            The difference.
+        """
         if (other.positives > self.positives).any() or (
             other.counts - other.positives > self.counts - self.positives
         ).any():
@@ -115,17 +180,39 @@ class CalibrationBins:
         return CalibrationBins(counts, self.positives - other.positives, sums, error)
 
     def empty_copy(self) -> CalibrationBins:
-        """Return the bins of no rows."""
+        """Return the bins of no rows.
+
+        Returns
+        -------
+        bins : CalibrationBins
+            Bins without rows.
+        """
         return self.empty()
 
     def brier_score(self) -> float:
-        """Return the mean squared difference of probability and label; NaN without rows."""
+        """Return the mean squared difference of probability and label; NaN without rows.
+
+        Returns
+        -------
+        score : float
+            The Brier score.
+        """
         return self.squared_error / self.n_rows if self.n_rows else float("nan")
 
     def reliability(self, n_bins: int = 10) -> Reliability:
         """Return the calibration curve in at most `n_bins` bins of about equal row counts.
 
         Fine bins are never split, so there are fewer bins where one fine bin has more rows than its share.
+
+        Parameters
+        ----------
+        n_bins : int, default=10
+            Largest number of bins.
+
+        Returns
+        -------
+        curve : Reliability
+            The calibration curve.
         """
         if n_bins < 1:
             raise ValueError(f"n_bins must be at least 1, got {n_bins}")
@@ -143,19 +230,47 @@ class CalibrationBins:
         return Reliability(predicted, observed, *wilson_limits(observed, rows), rows)
 
     def expected_error(self, n_bins: int = 10) -> float:
-        """Return the expected calibration error: the mean over rows of |predicted - observed| in their bin."""
+        """Return the expected calibration error: the mean over rows of |predicted - observed| in their bin.
+
+        Parameters
+        ----------
+        n_bins : int, default=10
+            Largest number of bins.
+
+        Returns
+        -------
+        error : float
+            The expected calibration error, between 0 and 1.
+        """
         if not self.n_rows:
             return float("nan")
         curve = self.reliability(n_bins)
         return float(np.dot(curve.counts, np.abs(curve.predicted - curve.observed)) / self.n_rows)
 
     def to_arrays(self) -> Arrays:
-        """Return copies of the sums, for a file or the network."""
+        """Return copies of the sums, for a file or the network.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+            The sums by their names.
+        """
         return {key: np.array(getattr(self, key)) for key in SCHEMA}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> CalibrationBins:
-        """Return the bins that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays."""
+        """Return the bins that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array-like
+            What `to_arrays` returned.
+
+        Returns
+        -------
+        bins : CalibrationBins
+            The bins that were written.
+        """
         counts, positives, sums, error = copy_arrays(SCHEMA, arrays).values()
         if (positives > counts).any():
             raise IncompatibleMomentsError("positives must lie between 0 and the counts of their bins")

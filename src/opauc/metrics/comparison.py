@@ -26,6 +26,11 @@ NO_METRICS: Mapping[str, MetricInterval] = MappingProxyType({})
 class ScoreBuffer:
     """Labels and scores of rows: all of them up to `exact_rows`, beyond that a streaming AUC in fixed memory.
 
+    Parameters
+    ----------
+    exact_rows : int
+        Rows up to which the scores themselves are kept.
+
     Examples
     --------
     >>> from opauc.metrics import ScoreBuffer
@@ -43,7 +48,15 @@ class ScoreBuffer:
         self._batches: list[tuple[Flags, Floats]] = []
 
     def add(self, labels: ArrayLike, scores: ArrayLike) -> None:
-        """Add rows: labels of 0 and 1 or booleans, scores that are not NaN."""
+        """Add rows: labels of 0 and 1 or booleans, scores that are not NaN.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+        """
         positive, score = check_scores(labels, scores)
         self.stream = self.stream.update(positive, score)
         self.n_rows += score.size
@@ -60,7 +73,13 @@ class ScoreBuffer:
         return np.concatenate(positive), np.concatenate(scores)
 
     def interval(self) -> AucInterval:
-        """Return the AUC with its 95 % interval."""
+        """Return the AUC with its 95 % interval.
+
+        Returns
+        -------
+        interval : AucInterval
+            The AUC with its limits.
+        """
         return stream_interval(self.stream) if (rows := self.all_rows) is None else auc_interval(*rows)
 
     def metrics(self, metrics: Sequence[RankingMetric]) -> dict[str, MetricInterval]:
@@ -77,7 +96,13 @@ class ScoreBuffer:
         return test(mine[0], mine[1], theirs[1])
 
     def ranking(self) -> Ranking:
-        """Return the AUC, curves and operating points of the scores."""
+        """Return the AUC, curves and operating points of the scores.
+
+        Returns
+        -------
+        ranking : Ranking
+            The summary of the scores.
+        """
         return Ranking.of_stream(self.stream) if (rows := self.all_rows) is None else Ranking.of(*rows)
 
 
@@ -101,6 +126,23 @@ class Compared(NamedTuple):
     best method; it is None for the best method itself. `trouble` is the error message of
     a failed method, else empty. `metrics` has further metrics by name; where there are any,
     the first of them says which method is best, and is tested.
+
+    Attributes
+    ----------
+    name : str
+        The name of the method.
+    auc : float
+        Its AUC on the held-out rows.
+    low, high : float
+        The 95 % limits of the AUC.
+    p_value : float or None
+        Of the paired test against the best method; None for that itself.
+    seconds : float
+        The time of training.
+    trouble : str
+        Why the method could not be trained; empty otherwise.
+    metrics : mapping of str to MetricInterval
+        Further metrics by name.
 
     Examples
     --------

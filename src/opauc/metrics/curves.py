@@ -15,6 +15,13 @@ from opauc.types import Floats
 class RocCurve(NamedTuple):
     """Corners of the ROC curve from (0, 0) to (1, 1); at point i, scores of at least thresholds[i] are positive.
 
+    Attributes
+    ----------
+    false_positive_rate, true_positive_rate : ndarray
+        The rates at each point.
+    thresholds : ndarray
+        Scores of at least this are positive.
+
     Examples
     --------
     >>> from opauc.metrics import roc_curve
@@ -32,6 +39,13 @@ class PrecisionRecallCurve(NamedTuple):
 
     The last point, precision 1 at recall 0, has no threshold, so `thresholds` is shorter by one.
 
+    Attributes
+    ----------
+    precision, recall : ndarray
+        Precision and recall at each point.
+    thresholds : ndarray
+        Scores of at least this are positive; shorter by one.
+
     Examples
     --------
     >>> from opauc.metrics import precision_recall_curve
@@ -48,6 +62,18 @@ def roc_curve(labels: ArrayLike, scores: ArrayLike) -> RocCurve:
     """Return the ROC curve without points on a straight line between their neighbors.
 
     The first threshold is infinite: no row is predicted positive there.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+        Labels of 0 and 1, or booleans.
+    scores : array-like of shape (n_rows,)
+        Scores, the higher the more positive; none is NaN.
+
+    Returns
+    -------
+    curve : RocCurve
+        The corners of the curve.
 
     Examples
     --------
@@ -73,6 +99,18 @@ def precision_recall_curve(labels: ArrayLike, scores: ArrayLike) -> PrecisionRec
 
     A threshold is left out where its two neighbors have the same true positives:
     between them only precision changes, along a line of constant recall.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+        Labels of 0 and 1, or booleans.
+    scores : array-like of shape (n_rows,)
+        Scores, the higher the more positive; none is NaN.
+
+    Returns
+    -------
+    curve : PrecisionRecallCurve
+        Precision and recall.
 
     Examples
     --------

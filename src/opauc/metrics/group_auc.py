@@ -25,6 +25,19 @@ class GroupAucInterval(NamedTuple):
 
     Groups of which all rows are of one class have no AUC: they are counted, and left out.
 
+    Attributes
+    ----------
+    value : float
+        The mean AUC within groups.
+    low, high : float
+        Its confidence limits.
+    standard_error : float
+        Its standard error.
+    n_groups : int
+        Groups with rows of both classes.
+    n_one_class : int
+        Groups with rows of one class, which are left out.
+
     Examples
     --------
     >>> from opauc.metrics import GroupAuc

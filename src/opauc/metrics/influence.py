@@ -41,6 +41,15 @@ METRIC_POLICY = IntervalPolicy(prior_variance=0.5, prior_errors=4.0, student=Tru
 class MetricInterval(NamedTuple):
     """The value of a metric, its confidence limits and its standard error.
 
+    Attributes
+    ----------
+    value : float
+        The value of the metric.
+    low, high : float
+        Its confidence limits.
+    standard_error : float
+        Its standard error.
+
     Examples
     --------
     >>> from opauc.metrics import AveragePrecision

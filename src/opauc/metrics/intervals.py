@@ -50,6 +50,15 @@ INTERVAL_POLICY = IntervalPolicy()
 class AucInterval(NamedTuple):
     """An AUC, its confidence limits and its standard error.
 
+    Attributes
+    ----------
+    auc : float
+        The AUC.
+    low, high : float
+        The confidence limits.
+    standard_error : float
+        The standard error of the AUC.
+
     Examples
     --------
     >>> from opauc.metrics import auc_interval
@@ -140,6 +149,17 @@ def _raise_to_prior(variance: float, n_rows: int, auc: float, policy: IntervalPo
 class AucDifference(NamedTuple):
     """AUC of the first scorer minus that of the second, on the same rows, with a two-sided test.
 
+    Attributes
+    ----------
+    difference : float
+        The AUC of the first scorer less that of the second.
+    standard_error : float
+        Its standard error.
+    z : float
+        The difference in standard errors.
+    p_value : float
+        The two-sided p-value of no difference.
+
     Examples
     --------
     >>> from opauc.metrics import compare_aucs
@@ -188,6 +208,20 @@ def auc_interval(labels: ArrayLike, scores: ArrayLike, level: float = 0.95) -> A
     m = min(n+, n-) independent pairs; for an AUC of 1 that is [((1 - level) / 2)^(1/m), 1]. The
     standard error is DeLong's; in those cases it is the largest possible, sqrt(auc (1 - auc) / m).
 
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+        Labels of 0 and 1, or booleans.
+    scores : array-like of shape (n_rows,)
+        Scores, the higher the more positive; none is NaN.
+    level : float, default=0.95
+        The confidence level.
+
+    Returns
+    -------
+    interval : AucInterval
+        The AUC, its limits and its standard error.
+
     Examples
     --------
     >>> from opauc.metrics import auc_interval
@@ -213,6 +247,18 @@ def compare_aucs(labels: ArrayLike, first: ArrayLike, second: ArrayLike) -> AucD
     n+ - 1 with few positives. Scorers with the same ranking have p = 1. If the variance is zero and
     the AUCs differ, the p-value is that of a sign test, 2^(1 - m) with m = min(n+, n-). With one row
     in a class the standard error is set to one, its largest possible value.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+        Labels of 0 and 1, or booleans.
+    first, second : array-like of shape (n_rows,)
+        The scores of the two scorers.
+
+    Returns
+    -------
+    difference : AucDifference
+        The difference, its standard error and its p-value.
 
     Examples
     --------

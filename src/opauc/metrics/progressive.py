@@ -90,6 +90,15 @@ WINDOW_POLICY = WindowPolicy()
 class ProgressPoint(NamedTuple):
     """The AUC of one window of rows: `rows` is where it ends, `low` and `high` are exact bounds.
 
+    Attributes
+    ----------
+    rows : int
+        The row at which the window ends.
+    auc : float
+        The estimated AUC of the window.
+    low, high : float
+        Bounds that contain its exact AUC.
+
     Examples
     --------
     >>> from opauc.metrics import ProgressiveAuc
@@ -132,7 +141,22 @@ class ProgressiveAuc:
     def empty(
         cls, size: int = 2048, window_size: int = WINDOW_SIZE, policy: WindowPolicy = WINDOW_POLICY
     ) -> ProgressiveAuc:
-        """Return the state of no rows; `size` is that of the overall streaming AUC, `window_size` that of a window."""
+        """Return the state of no rows; `size` is that of the overall streaming AUC, `window_size` that of a window.
+
+        Parameters
+        ----------
+        size : int
+            Intervals of the AUC of all rows.
+        window_size : int
+            Intervals of the AUC of a window.
+        policy : WindowPolicy
+            How long windows are.
+
+        Returns
+        -------
+        auc : ProgressiveAuc
+            The state of no rows.
+        """
         # The first window exists from the start because it stores the window size.
         return cls(StreamingAuc.empty(size), (StreamingAuc.empty(window_size),), policy)
 
@@ -147,11 +171,30 @@ class ProgressiveAuc:
         return self.overall.estimate()
 
     def interval(self) -> tuple[float, float]:
-        """Return bounds that contain the exact AUC of all rows; (0, 1) while a class has no rows."""
+        """Return bounds that contain the exact AUC of all rows; (0, 1) while a class has no rows.
+
+        Returns
+        -------
+        bounds : tuple of float
+            The lower and the upper bound.
+        """
         return self.overall.interval()
 
     def update(self, labels: ArrayLike, scores: ArrayLike) -> ProgressiveAuc:
-        """Return the state after these rows, in their order."""
+        """Return the state after these rows, in their order.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+
+        Returns
+        -------
+        auc : ProgressiveAuc
+            A new state; this one stays as it is.
+        """
         positive, score = check_scores(labels, scores)
         windows, at, n_rows = self.windows, 0, self.n_rows
         while at < score.size:
@@ -171,6 +214,11 @@ class ProgressiveAuc:
 
         A window without both classes is joined to the next one. The last window is joined to the
         one before it if it lacks a class or is less than half full. Empty until there are both classes.
+
+        Returns
+        -------
+        points : list of ProgressPoint
+            The windows in the order of the rows.
         """
         joined = [self.windows[0].empty_copy()]
         for window in self.windows:
@@ -189,7 +237,13 @@ class ProgressiveAuc:
         ]
 
     def to_arrays(self) -> Arrays:
-        """Return copies of all intervals and their counts, with those of the windows concatenated."""
+        """Return copies of all intervals and their counts, with those of the windows concatenated.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+            The state by names.
+        """
         arrays = {f"overall_{key}": part for key, part in self.overall.to_arrays().items()}
         return arrays | {
             "window_size": np.array(self.windows[0].size),
@@ -201,7 +255,20 @@ class ProgressiveAuc:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike], policy: WindowPolicy = WINDOW_POLICY) -> ProgressiveAuc:
-        """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays."""
+        """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array-like
+            What `to_arrays` returned.
+        policy : WindowPolicy
+            How long windows are.
+
+        Returns
+        -------
+        auc : ProgressiveAuc
+            The state that was written.
+        """
         given = copy_arrays(PROGRESS_SCHEMA, arrays)
         overall, parts = StreamingAuc.from_arrays(with_prefix("overall_", given)), with_prefix("window_", given)
         size, lengths = parts.pop("size"), parts.pop("lengths")

@@ -21,6 +21,17 @@ MAX_FALSE_POSITIVE_RATES = (0.001, 0.01, 0.05, 0.1, 0.2)
 class OperatingPoint(NamedTuple):
     """Rates if every score of at least `threshold` is predicted positive.
 
+    Attributes
+    ----------
+    max_false_positive_rate : float
+        The limit for which the threshold was chosen.
+    threshold : float
+        Scores of at least this are positive.
+    false_positive_rate, true_positive_rate : float
+        The rates at the threshold.
+    precision : float
+        The share of positive rows among those at or above the threshold.
+
     Examples
     --------
     >>> from opauc.metrics import Ranking
@@ -66,7 +77,20 @@ class Ranking:
 
     @classmethod
     def of(cls, labels: ArrayLike, scores: ArrayLike) -> Ranking:
-        """Return the exact ranking of rows: labels of 0 and 1 or booleans."""
+        """Return the exact ranking of rows: labels of 0 and 1 or booleans.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+
+        Returns
+        -------
+        ranking : Ranking
+            The summary.
+        """
         positive, score = check_scores(labels, scores)
         confidence = auc_interval(positive, score)
         counts = np.array([positive.size - positive.sum(), positive.sum()])
@@ -75,7 +99,18 @@ class Ranking:
 
     @classmethod
     def of_stream(cls, stream: StreamingAuc) -> Ranking:
-        """Return the ranking of the rows of a streaming AUC; scores of one interval count as ties."""
+        """Return the ranking of the rows of a streaming AUC; scores of one interval count as ties.
+
+        Parameters
+        ----------
+        stream : StreamingAuc
+            The scores of a stream.
+
+        Returns
+        -------
+        ranking : Ranking
+            The summary.
+        """
         confidence = stream_interval(stream)
         roc, precision_recall = stream_curves(stream)
         return cls._of_curves(

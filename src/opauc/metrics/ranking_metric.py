@@ -52,7 +52,14 @@ class TableInfluence(NamedTuple):
 
 
 class RankingMetric(ABC):
-    """A metric of how scores rank rows of two classes, a function of the ranks alone."""
+    """A metric of how scores rank rows of two classes, a function of the ranks alone.
+
+    Examples
+    --------
+    >>> from opauc.metrics import RankingMetric, ranking_metric
+    >>> isinstance(ranking_metric("pauc@0.01"), RankingMetric)
+    True
+    """
 
     __slots__ = ()
 

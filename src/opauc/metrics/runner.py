@@ -41,20 +41,51 @@ class Method(Protocol):
         ...
 
     def fresh(self) -> Self:
-        """Return an untrained copy with the same settings."""
+        """Return an untrained copy with the same settings.
+
+        Returns
+        -------
+        method : Method
+            The copy.
+        """
         ...
 
     def warm_up(self, rows: Rows) -> None:
-        """Compile kernels for rows of this type, untimed and without training."""
+        """Compile kernels for rows of this type, untimed and without training.
+
+        Parameters
+        ----------
+        rows : ndarray or csr_array of shape (n_rows, n_features)
+            Rows of numbers.
+        """
 
     def train(self, rows: Rows, labels: Labels) -> None:
-        """Train on a batch of rows, which may have more features than earlier ones, never fewer."""
+        """Train on a batch of rows, which may have more features than earlier ones, never fewer.
+
+        Parameters
+        ----------
+        rows : ndarray or csr_array of shape (n_rows, n_features)
+            Rows of numbers.
+        labels : ndarray of shape (n_rows,)
+            Their labels, 0 and 1.
+        """
 
     def finish(self) -> None:
         """Finish training after the last batch."""
 
     def scores(self, rows: Rows) -> Floats:
-        """Return the scores of rows with as many features as the widest training rows."""
+        """Return the scores of rows with as many features as the widest training rows.
+
+        Parameters
+        ----------
+        rows : ndarray or csr_array of shape (n_rows, n_features)
+            Rows of numbers.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+            One score per row.
+        """
         ...
 
 
@@ -103,6 +134,19 @@ class FittedMethod:
     A `ValueError` from `fit` counts as a failure of the method, and so do rows
     of more than `most_bytes` in memory.
 
+    Attributes
+    ----------
+    name : str
+        The name in tables.
+    fit : callable
+        Takes rows and labels, returns a function from rows to scores.
+    most_bytes : int
+        Largest size of all rows in memory.
+    collected : Collected
+        The rows so far.
+    scoring : callable or None
+        What `fit` returned.
+
     Examples
     --------
     >>> import numpy as np
@@ -121,14 +165,34 @@ class FittedMethod:
     scoring: Scoring | None = field(default=None, repr=False)
 
     def fresh(self) -> Self:
-        """Return an untrained copy."""
+        """Return an untrained copy.
+
+        Returns
+        -------
+        method : FittedMethod
+            The copy.
+        """
         return type(self)(self.name, self.fit, self.most_bytes)
 
     def warm_up(self, rows: Rows) -> None:
-        """Do nothing: compile `fit` before the comparison if it needs that."""
+        """Do nothing: compile `fit` before the comparison if it needs that.
+
+        Parameters
+        ----------
+        rows : ndarray or csr_array of shape (n_rows, n_features)
+            Rows of numbers.
+        """
 
     def train(self, rows: Rows, labels: Labels) -> None:
-        """Collect the rows."""
+        """Collect the rows.
+
+        Parameters
+        ----------
+        rows : ndarray or csr_array of shape (n_rows, n_features)
+            Rows of numbers.
+        labels : ndarray of shape (n_rows,)
+            Their labels, 0 and 1.
+        """
         self.collected.add(rows, labels)
         if self.collected.bytes() > self.most_bytes:
             self.collected = Collected()
@@ -146,7 +210,18 @@ class FittedMethod:
             raise OpaucError(str(error)) from error
 
     def scores(self, rows: Rows) -> Floats:
-        """Return the scores of rows."""
+        """Return the scores of rows.
+
+        Parameters
+        ----------
+        rows : ndarray or csr_array of shape (n_rows, n_features)
+            Rows of numbers.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+            One score per row.
+        """
         if self.scoring is None:
             raise ValueError(f"{self.name}: finish must be called before scores")
         return self.scoring(rows)
@@ -166,6 +241,17 @@ class NumberedRows(NamedTuple):
 
     For rows of a table, `table` has its raw columns: NaN for missing values and category codes.
 
+    Attributes
+    ----------
+    first_row : int
+        Number of the first row.
+    rows : ndarray or csr_array
+        The rows as features.
+    labels : ndarray
+        Their labels, 0 and 1.
+    table : ndarray or None
+        The raw columns of a table.
+
     Examples
     --------
     >>> import numpy as np
@@ -181,13 +267,31 @@ class NumberedRows(NamedTuple):
     table: Floats | None = None
 
     def take(self, mask: Flags) -> NumberedRows:
-        """Return the rows selected by a boolean mask."""
+        """Return the rows selected by a boolean mask.
+
+        Parameters
+        ----------
+        mask : ndarray of bool
+            The rows to keep.
+
+        Returns
+        -------
+        batch : NumberedRows
+            These rows.
+        """
         table = None if self.table is None else self.table[mask]
         return NumberedRows(self.first_row, self.rows[mask], self.labels[mask], table)
 
 
 class HeldOut(NamedTuple):
     """Which rows of a stream are held out: a share of them, chosen by row number and seed.
+
+    Attributes
+    ----------
+    share : float
+        Share of the rows held out.
+    seed : int
+        Seed of the split.
 
     Examples
     --------
@@ -202,7 +306,18 @@ class HeldOut(NamedTuple):
     seed: int = 0
 
     def of(self, batch: NumberedRows) -> Flags:
-        """Return which rows of a batch are held out."""
+        """Return which rows of a batch are held out.
+
+        Parameters
+        ----------
+        batch : NumberedRows
+            A batch of the stream.
+
+        Returns
+        -------
+        mask : ndarray of bool
+            Which of its rows are held out.
+        """
         return held_out(batch.first_row, batch.labels.size, self.share, self.seed)
 
 
@@ -266,12 +381,26 @@ def compare_on_stream(
 ) -> list[Compared]:
     """Train and evaluate methods in two passes over a stream in fixed memory; return the best method first.
 
-    `read` is called once per pass. In the first pass, batches must not lose
-    features; in the second, they have as many features as the last batch of the
-    first. The methods `of_tables` get table columns where there are any, all
-    others get features. With more than `exact_rows` rows held out, intervals
-    come from a streaming AUC and there is no test. The first of the `metrics`, by default
-    the AUC, says which method is best.
+    Parameters
+    ----------
+    methods : sequence of Method
+        Methods that take features.
+    read : callable
+        Returns the batches of the stream; called once per pass. In the first pass, batches must not lose features; in
+        the second, they have as many features as the last batch of the first.
+    choice : HeldOut
+        Which rows are held out.
+    exact_rows : int
+        With more held-out rows, intervals come from a streaming AUC and there is no test.
+    of_tables : sequence of Method
+        Methods that take table columns where there are any.
+    metrics : sequence of RankingMetric
+        Further metrics; the first, by default the AUC, says which method is best.
+
+    Returns
+    -------
+    compared : list of Compared
+        The results, the best first and failed methods last.
 
     Examples
     --------

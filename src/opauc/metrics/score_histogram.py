@@ -21,6 +21,15 @@ MIN_RELATIVE_RANGE = 1e-9  # of the scores' magnitude: narrower bins would have 
 class ScoreHistogram(NamedTuple):
     """Row counts of the negative and the positive class in bins of equal width, and outside the bins.
 
+    Attributes
+    ----------
+    edges : ndarray of shape (n_bins + 1,)
+        Edges of the bins.
+    class_counts : ndarray of shape (n_bins, 2)
+        Negative and positive rows in each bin.
+    outside : ndarray of shape (2, 2)
+        Rows below and above the bins, of each class.
+
     Examples
     --------
     >>> from opauc.metrics import ScoreHistogram
@@ -35,6 +44,20 @@ class ScoreHistogram(NamedTuple):
     @classmethod
     def of(cls, labels: ArrayLike, scores: ArrayLike, n_bins: int | None = None) -> ScoreHistogram:
         """Return the histogram of rows, by default in 8 to 40 bins depending on the smaller class.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+        n_bins : int, default=None
+            Number of bins; by default 8 to 40, depending on the smaller class.
+
+        Returns
+        -------
+        histogram : ScoreHistogram
+            The histogram.
 
         Examples
         --------
@@ -55,7 +78,20 @@ class ScoreHistogram(NamedTuple):
 
     @classmethod
     def of_stream(cls, stream: StreamingAuc, n_bins: int | None = None) -> ScoreHistogram:
-        """Return the histogram of the rows of a streaming AUC, each interval's rows spread evenly over it."""
+        """Return the histogram of the rows of a streaming AUC, each interval's rows spread evenly over it.
+
+        Parameters
+        ----------
+        stream : StreamingAuc
+            The scores of a stream.
+        n_bins : int, default=None
+            Number of bins; by default 8 to 40, depending on the smaller class.
+
+        Returns
+        -------
+        histogram : ScoreHistogram
+            The histogram.
+        """
         ranges = []
         for counts in stream.class_counts.T:
             filled = np.flatnonzero(counts)
@@ -73,7 +109,13 @@ class ScoreHistogram(NamedTuple):
         return cls(edges, np.diff(below, axis=0), np.stack([below[0], totals - below[-1]]))
 
     def shares(self) -> Floats:
-        """Return the share of each class in each bin, (n_bins, 2); zero for a class without rows."""
+        """Return the share of each class in each bin, (n_bins, 2); zero for a class without rows.
+
+        Returns
+        -------
+        shares : ndarray
+            The share of the rows of each class in each bin.
+        """
         totals = self.class_counts.sum(axis=0) + self.outside.sum(axis=0)
         shares: Floats = self.class_counts / np.maximum(totals, 1)
         return shares

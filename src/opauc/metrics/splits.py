@@ -13,6 +13,22 @@ MIXING = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 def held_out(first_row: int, n_rows: int, share: float, seed: int) -> Flags:
     """Return which rows are held out, as a function of their numbers and the seed alone, however the stream is cut.
 
+    Parameters
+    ----------
+    first_row : int
+        Number of the first row.
+    n_rows : int
+        Number of rows.
+    share : float
+        Share of rows to hold out.
+    seed : int
+        Seed of the split.
+
+    Returns
+    -------
+    mask : ndarray of bool
+        Which rows are held out.
+
     Examples
     --------
     >>> from opauc.metrics import held_out

@@ -45,25 +45,76 @@ class StreamingAuc(ScoreIntervals):
 
     @classmethod
     def empty(cls, size: int = 2048) -> StreamingAuc:
-        """Return the state of no rows; joining neighbors leaves `size` intervals."""
+        """Return the state of no rows; joining neighbors leaves `size` intervals.
+
+        Parameters
+        ----------
+        size : int, default=2048
+            Number of intervals of scores: the more, the closer the bounds.
+
+        Returns
+        -------
+        auc : StreamingAuc
+            The state of no rows.
+        """
         return cls(check_size(size), np.empty(0), np.empty(0), np.empty((0, 2), np.int64))
 
     @classmethod
     def of(cls, labels: ArrayLike, scores: ArrayLike, size: int = 2048) -> StreamingAuc:
-        """Return the state of rows: labels of 0 and 1 or booleans, scores that are not NaN."""
+        """Return the state of rows: labels of 0 and 1 or booleans, scores that are not NaN.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+        size : int, default=2048
+            Number of intervals of scores.
+
+        Returns
+        -------
+        auc : StreamingAuc
+            The state of these rows.
+        """
         return cls.empty(size).update(labels, scores)
 
     def update(self, labels: ArrayLike, scores: ArrayLike) -> StreamingAuc:
-        """Return the state of the rows so far and these."""
+        """Return the state of the rows so far and these.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+
+        Returns
+        -------
+        auc : StreamingAuc
+            A new state; this one stays as it is.
+        """
         positive, score = check_scores(labels, scores)
         return self.add(score, np.stack([~positive, positive], axis=1).astype(np.int64))
 
     def empty_copy(self) -> StreamingAuc:
-        """Return the state of no rows with the same size."""
+        """Return the state of no rows with the same size.
+
+        Returns
+        -------
+        auc : StreamingAuc
+            The state of no rows.
+        """
         return self.empty(self.size)
 
     def interval(self) -> tuple[float, float]:
-        """Return bounds that contain the exact AUC of all rows; (0, 1) while a class has no rows."""
+        """Return bounds that contain the exact AUC of all rows; (0, 1) while a class has no rows.
+
+        Returns
+        -------
+        bounds : tuple of float
+            The lower and the upper bound.
+        """
         if not self.counts.all():
             return 0.0, 1.0
         negative, positive = self.class_counts.T
@@ -73,7 +124,13 @@ class StreamingAuc(ScoreIntervals):
         )
 
     def estimate(self) -> float:
-        """Return the middle of the interval: pairs of unknown order count half."""
+        """Return the middle of the interval: pairs of unknown order count half.
+
+        Returns
+        -------
+        auc : float
+            The estimated AUC.
+        """
         low, high = self.interval()
         return (low + high) / 2
 

@@ -64,6 +64,6 @@ def test_the_closed_form_is_as_good_as_batch_square_loss_given_all_rows(evidence
 def test_every_cell_far_from_print_is_listed_in_the_document(evidence):
     far, n_cells = evidence.far_from_print
     assert n_cells == 100
-    text = (Path(__file__).parents[3] / "docs" / "paper.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "research" / "paper.md").read_text(encoding="utf-8")
     assert not [f"{one.set}, {one.method}" for one in far if f"| {one.set} | {one.method} |" not in text]
     assert not [one for one in far if one.method == "OPAUC"]

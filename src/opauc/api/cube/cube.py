@@ -335,7 +335,9 @@ class Cube:
             Values between the rows of a model and those that it ranks.
         n_evaluated : int
             How many values are evaluated.
-        rows, label
+        rows : table, path or sequence of paths, optional
+            As in `leave_one_out`.
+        label : str, optional
             As in `leave_one_out`.
 
         Returns

@@ -185,8 +185,27 @@ def score_spark(
 ) -> DataFrame:
     """Return the frame with one more column: the score of each row, the higher, the more likely positive.
 
-    `features` are as in `fit_spark`; by default those of the model by their
-    names, or the one column of vectors.
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator.
+    frame : pyspark.sql.DataFrame
+        Rows.
+    features : str or sequence of str, default=None
+        Columns as in `fit_spark`; by default those of the model by their names, or the one column of vectors.
+    output : str, default="score"
+        The name of the new column.
+
+    Returns
+    -------
+    frame : pyspark.sql.DataFrame
+        The rows with their scores; nothing is computed before they are asked for.
+
+    Examples
+    --------
+    >>> from opauc.engines import score_spark
+    >>> def best(model, frame):
+    ...     return score_spark(model, frame).orderBy("score", ascending=False).limit(10)
     """
     scorer, raw = model._scorer(), model._columns
     names = model._feature_names() if raw is None else [column.name for column in raw.columns]
