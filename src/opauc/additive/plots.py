@@ -120,7 +120,9 @@ def _axes(ax: Axes | None, n_lines: int, policy: PlotPolicy) -> Axes:
     if ax is not None:
         return ax
     width, height = pyplot.rcParams["figure.figsize"]
-    created: Axes = pyplot.subplots(figsize=(width, max(height, policy.line_height * (n_lines + 4))))[1]
+    created: Axes = pyplot.subplots(
+        figsize=(width, max(height, policy.line_height * (n_lines + 4))), layout="constrained"
+    )[1]
     return created
 
 
