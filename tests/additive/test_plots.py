@@ -1,10 +1,8 @@
 """Plots show the values of a term, two standard errors, and where the rows are."""
 
-import doctest
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -164,14 +162,3 @@ def test_without_matplotlib_the_error_names_the_extra(model, monkeypatch):
 def test_matplotlib_is_not_imported_before_a_plot():
     code = "import sys, opauc.additive.gam, opauc.additive.plots; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_the_page_on_notebooks_prints_what_its_code_prints(tmp_path, monkeypatch):
-    page = Path(__file__).parents[2] / "docs" / "notebooks.md"
-    monkeypatch.chdir(tmp_path)
-    text = page.read_text(encoding="utf-8").replace("```", "")
-    example = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
-    failures = []
-    found = doctest.DocTestRunner(verbose=False).run(example, out=failures.append)
-    assert found.attempted > 15
-    assert not failures, "".join(failures)

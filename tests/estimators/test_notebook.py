@@ -8,6 +8,7 @@ import pytest
 
 from opauc import OPAUC, OPAUCCV, OnePassGAM, load, save
 from opauc.baselines import BatchUniSqu
+from opauc.errors import StatisticsOverflowError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3)) * [1.0, 10.0, 0.1]
@@ -92,6 +93,15 @@ def test_the_progressive_auc_is_that_of_the_selected_model_and_is_saved(tmp_path
     assert html_of(load(tmp_path / "model.opauc")) == html_of(model)
 
 
-def test_a_model_of_one_class_so_far_can_be_shown():
-    for model in (OPAUC(), OPAUCCV(), OnePassGAM()):
-        html_of(model.partial_fit(X[:9], np.zeros(9), classes=[0, 1]))
+@pytest.mark.parametrize("model", [OPAUC(), OPAUC(solver="progressive_selection"), OPAUCCV(), OnePassGAM()])
+def test_a_model_of_one_class_so_far_shows_the_diagram_alone(model):
+    assert html_of(model.partial_fit(X[:9], np.zeros(9), classes=[0, 1])) == ""
+    assert cells(html_of(model.partial_fit(X, Y.astype(float))))
+
+
+def test_an_error_is_shown_in_place_of_the_table(monkeypatch):
+    def overflow(_):
+        raise StatisticsOverflowError("a < b")
+
+    monkeypatch.setattr(OPAUC, "_summary", overflow)
+    assert html_of(OPAUC().fit(X, Y)).startswith(">a &lt; b</div>")

@@ -99,7 +99,7 @@ def plot_importances(terms: Sequence[Term], n: int, ax: Axes | None, policy: Plo
     >>> from opauc.additive.plots import plot_importances
     >>> from opauc.additive.terms import Term
     >>> term = Term("city", ("city",), (("Bern",),), np.array([0.5]), np.array([0.1]), 0.5)
-    >>> [bar.get_width() for bar in plot_importances([term], 15, None).patches]
+    >>> [float(bar.get_width()) for bar in plot_importances([term], 15, None).patches]
     [0.5]
     """
     shown = terms[:n]
@@ -120,7 +120,9 @@ def _axes(ax: Axes | None, n_lines: int, policy: PlotPolicy) -> Axes:
     if ax is not None:
         return ax
     width, height = pyplot.rcParams["figure.figsize"]
-    created: Axes = pyplot.subplots(figsize=(width, max(height, policy.line_height * (n_lines + 4))))[1]
+    created: Axes = pyplot.subplots(
+        figsize=(width, max(height, policy.line_height * (n_lines + 4))), layout="constrained"
+    )[1]
     return created
 
 

@@ -54,10 +54,12 @@ class LinearClassifier(ScoringClassifier):
         assert isinstance(scorer, LinearScorer), "fits of this family have no other"
         return scorer
 
-    def _summary(self) -> FittedSummary:
+    def _summary(self) -> FittedSummary | None:
         """Return the largest weights, in units of their features' deviations where these are known."""
         weights, spread = self._scorer().weights, self._fitted.feature_spread
         effects = np.abs(weights if spread is None else weights * spread.deviations)
+        if not weights.any():
+            return None  # rows of one class so far
         names, largest = self._feature_names(), np.argsort(-effects, kind="stable")[:MAX_ROWS].tolist()
         parts = [
             ShownPart(f"x{j}" if names is None else names[j], float(effects[j]), sign_of(weights[j]))
