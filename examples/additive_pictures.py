@@ -12,7 +12,7 @@ from opauc import OnePassGAM
 from opauc.api.describe import explain_row, shown_terms
 from opauc.report.style import chart_style
 from opauc.report.svg import Axis, Frame
-from opauc.report.term_charts import curve_chart, level_chart, pair_chart, waterfall_chart
+from opauc.report.term_charts import curve_chart, largest_value, level_chart, pair_chart, waterfall_chart
 
 FOLDER, N_FILES = Path(__file__).parent.parent / "docs" / "explanation" / "pictures", 6
 KNOTS, HEIGHTS = (0.0, 4.0, 8.0, 11.0, 14.0, 17.0, 20.0, 24.0), (1.6, 1.4, 0.1, -0.5, -0.6, -0.5, -0.2, 0.7)
@@ -33,7 +33,7 @@ def main() -> None:
     write("hats", hat_basis_chart())
     write("curve", curve_chart("curve", shown["hour"]))
     write("levels", level_chart("levels", shown["country"]))
-    write("pair", pair_chart("pair", shown["hour × country"]))
+    write("pair", pair_chart("pair", shown["hour × country"], largest_value([shown["hour × country"]])))
     write("row", waterfall_chart("row", explain_row(terms, numbers[riskiest], "A row explained", "")))
 
 

@@ -65,7 +65,8 @@ def test_a_comparison_needs_rows_that_can_be_read_twice_by_both(folder, monkeypa
     ran = opauc("evaluate", "both", "rows.csv", "--against", "one", "--engine", "dask")
     assert one_line(ran) == "--against compares on this machine; leave --engine out"
     table = pd.read_csv("rows.csv")
-    table.assign(label=(table.label == "yes").astype(int)).to_csv("numbers.csv", index=False)
-    library.train("numbers.csv", output="numbers", solver="exact")
+    numbers = table.assign(label=(table.label == "yes").astype(int))
+    numbers.to_csv("numbers.csv", index=False)
+    library.train(numbers, output="numbers", solver="exact")
     with pytest.raises(InputError, match="label 0 besides no and yes"):
         library.evaluate("numbers", "numbers.csv", against="both")

@@ -35,7 +35,9 @@ def test_the_small_file_predicts_evaluates_and_is_inspected_as_the_full_one(file
     scores = [opauc("predict", model, table) for model in (full, small)]
     assert scores[0] == scores[1]
     assert scores[0].code == 0
-    aucs = [json.loads(opauc("evaluate", model, table, "--json").out)["auc"] for model in (full, small)]
+    lines = [opauc("evaluate", model, table, "--json").out.splitlines() for model in (full, small)]
+    assert ["trained on these rows" in warning for warning, _ in lines] == [True, True]
+    aucs = [json.loads(last)["auc"] for _, last in lines]
     assert aucs[0] == aucs[1] > 0.7
     code, shown, _ = opauc("inspect", small)
     assert code == 0

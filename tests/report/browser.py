@@ -41,7 +41,7 @@ window.onload = () => {{
 }};
 </script>
 """
-VOID = {"meta"}
+VOID = {"meta", "wbr"}
 
 
 class Tags(HTMLParser):

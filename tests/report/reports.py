@@ -35,6 +35,7 @@ def full_report(**changes):
         "settings": {"alpha": 1e-4, "average": True, "rank": None},
         "timings": {"Reading": 1.5, "Training": 0.002},
         "provenance": {"SHA-256": "0123456789abcdef" * 4},
+        "about": {"Written": "2026-11-18 12:00 UTC", "Command": "opauc report " + HOSTILE},
     }
     return Report(**(fields | changes))
 

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opauc.report.charts import criterion_chart, criterion_legend, path_chart, path_names, spread_apart
+from opauc.metrics import ProgressPoint
+from opauc.report.charts import (
+    criterion_chart,
+    criterion_legend,
+    cumulative_progress,
+    learning_chart,
+    path_chart,
+    path_names,
+    spread_apart,
+)
 from opauc.report.page import render_report
 from tests.report.browser import Tags, measure, svgs
 from tests.report.penalties import penalty_choice
@@ -105,3 +114,32 @@ def test_nothing_overlaps_on_a_phone(tmp_path, criterion):
             for other, its_left, its_top, its_right, its_bottom in chart[:at]:
                 apart = right <= its_left or its_right <= left or bottom <= its_top + 2 or its_bottom <= top + 2
                 assert apart, (label, other)
+
+
+def test_the_learning_curve_is_the_weighted_mean_of_the_windows_with_its_standard_error():
+    rng = np.random.default_rng(0)
+    ends = np.cumsum(rng.integers(50, 400, 40))
+    sizes = np.diff(ends, prepend=0)
+    covered = []
+    for _ in range(200):
+        aucs = 0.8 + rng.normal(size=40) / np.sqrt(sizes) / 3
+        points = [ProgressPoint(int(end), auc, auc - 0.001, auc + 0.001) for end, auc in zip(ends, aucs, strict=True)]
+        line = cumulative_progress(points)
+        for at in (0, 17, 39):
+            assert line.auc[at] == pytest.approx(np.average(aucs[: at + 1], weights=sizes[: at + 1]))
+        covered.append((line.low < 0.8) & (line.high > 0.8))
+    # Two standard errors contain the truth 95 times of 100.
+    assert 0.92 < np.mean(covered) < 0.99
+    assert (np.diff(line.high - line.low) < 0).all()
+    alone = cumulative_progress([ProgressPoint(100, 0.7, 0.6, 0.75)])
+    assert (alone.low[0], alone.auc[0], alone.high[0]) == pytest.approx((0.6, 0.7, 0.75))
+
+
+def test_the_learning_chart_is_finite_for_extreme_windows():
+    for aucs in ([0.0, 1.0], [1.0], [0.5] * 5, [1.0, 0.0, 1.0]):
+        points = [ProgressPoint(10**k, auc, 0.0, 1.0) for k, auc in enumerate(aucs, 1)]
+        for same in (points, [point._replace(rows=5) for point in points]):
+            chart = learning_chart(same)
+            assert ">Training rows" in chart
+            (svg,) = svgs(chart)
+            assert not re.search(r"nan|inf", " ".join(part.get("d", "") + part.get("cy", "") for part in svg.iter()))

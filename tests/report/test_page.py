@@ -12,12 +12,12 @@ from opauc.metrics.calibration import CalibrationBins
 from opauc.metrics.progressive import ProgressPoint
 from opauc.metrics.ranking import Ranking
 from opauc.metrics.streaming_auc import StreamingAuc
-from opauc.report import WeightRow, render_report
+from opauc.report import DecisionPoint, FileRow, WeightRow, render_report
 from opauc.report.style import DARK, LIGHT
 from opauc.report.svg import Axis
-from opauc.report.text import outward, plain, safe, share
+from opauc.report.text import breakable, outward, plain, safe, share
 from tests.report.browser import CHROMIUM, FLAGS, Tags, chromium, measure, svgs
-from tests.report.reports import PAGES, bare_report, full_report, offset_report, rare_report
+from tests.report.reports import HOSTILE, PAGES, bare_report, full_report, offset_report, rare_report
 
 # Printed sheets per page; three unless listed.
 SHEETS = {"additive": 6, "bare": 1}
@@ -31,12 +31,15 @@ def test_the_page_is_well_formed_without_scripts_and_links(name):
     for tag, attributes in tags.seen:
         for key, value in attributes.items():
             assert not key.startswith("on"), (tag, key)
-            assert key not in ("src", "href", "style"), (tag, key)
+            assert key not in ("src", "style"), (tag, key)
+            assert key != "href" or (tag == "a" and value.startswith("#")), (tag, value)
             assert "http" not in (value or "") or key == "http-equiv"
     style = page[page.index("<style>") : page.index("</style>")]
     assert not re.search(r"url\(|@import|http", style)
     ids = [attributes["id"] for _, attributes in tags.seen if "id" in attributes]
     assert len(ids) == len(set(ids))
+    anchors = {attributes["href"][1:] for _, attributes in tags.seen if "href" in attributes}
+    assert anchors <= set(ids)
     page.encode("utf-8")
 
 
@@ -71,7 +74,8 @@ def test_close_thresholds_have_enough_digits():
 def test_absent_parts_are_left_out():
     everything = ["ROC curve", "Precision and recall", "Scores by class", "Calibration", "Learning curve"]
     everything += ["Penalty selection", "Regularization path"]
-    everything += ["Operating points", "Largest weights", "Data", "Settings", "Timings", "Provenance"]
+    everything += ["Operating points", "Largest weights", "Data", "Settings", "About this page", "Timings"]
+    everything += ["Provenance"]
     assert Tags(render_report(full_report(title="All"))).headings == ["All", *everything]
     bare = ["Two rows", "ROC curve", "Precision and recall", "Scores by class", "Operating points"]
     assert Tags(render_report(bare_report())).headings == bare
@@ -123,7 +127,7 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_colors_have_enough_contrast(theme):
-    for name in ("ink", "soft", "negative", "positive"):
+    for name in ("ink", "soft", "negative", "positive", "alarm"):
         assert contrast(theme[name], theme["paper"]) >= 4.5, name
 
 
@@ -210,3 +214,61 @@ def test_nan_weights_go_last_and_have_no_bar():
     assert names_in(page) == ["infinite", "one", "zero", "missing"]
     widths = [float(bar.find("rect").get("width")) for bar in svgs(page) if bar.get("class") == "bar"]
     assert sorted(widths) == [0.0, 0.0, 0.0, 50.0]
+
+
+def test_training_rows_are_told_in_red_on_top():
+    page = render_report(full_report(training_files={HOSTILE: 1500, "b.csv": 2500}))
+    (note,) = re.findall(r'<p class="alarm".*?</p>', page)
+    assert "trained on all rows of this page" in note
+    assert "&lt;script&gt;" in note
+    assert page.index(note) < page.index('<section class="summary"')
+    some = render_report(full_report(training_files={f"{k}.csv": 10 for k in range(9)}))
+    assert "trained on 90 of the 4,000 rows of this page: 0.csv, 1.csv, 2.csv, 3.csv, 4.csv and 4 more files" in some
+    assert 'class="alarm"' not in render_report(full_report())
+
+
+def test_two_sentences_say_what_the_numbers_mean():
+    report = full_report()
+    area, point = report.ranking.confidence, report.ranking.operating_points[3]
+    (text,) = re.findall(r'<p class="short">(.*?)</p>', render_report(report))
+    text = text.replace("\u00a0", " ")
+    assert f"above a random negative {100 * area.auc:.1f} % of the time" in text
+    assert f"(95 % confidence interval {100 * area.low:.1f} % to {100 * area.high:.1f} %)" in text
+    assert f"at most 10 % it finds {100 * point.true_positive_rate:.1f} % of the positives" in text
+    assert f"off by {report.calibration.expected_error():.4f} on average" in text
+    assert text.count(". ") + text.endswith(".") == 2
+
+
+def test_thresholds_have_probabilities_and_counts_per_thousand_rows():
+    labels, scores = np.repeat([0, 1], [80, 20]), np.r_[np.arange(80.0), np.arange(60.0, 80.0)]
+    ranking = Ranking.of(labels, scores)
+    decision = DecisionPoint("predict: at_fpr=0.1", 69.5, 0.25, 10, 10)
+    probabilities = [0.5] * len(ranking.operating_points)
+    page = render_report(full_report(ranking=ranking, decision=decision, threshold_probabilities=probabilities))
+    rows = re.findall(r'<tr><th scope="row">([^<]*)</th>((?:<td class="number">[^<]*</td>){8})</tr>', page)
+    table = {name: re.findall(r">([^<]+)<", cells) for name, cells in rows}
+    threshold, *numbers = table["predict: at_fpr=0.1"]
+    assert float(threshold) == 69.5
+    assert numbers == ["0.2500", "50.0 %", "50.0 %", "100.0", "100.0", "700.0", "100.0"]
+    for name, numbers in table.items():
+        cut = float(numbers[0]) - 1e-9
+        true, false = (scores[80:] > cut).sum(), (scores[:80] > cut).sum()
+        counts = [true, false, 80 - false, 20 - true]
+        assert [float(number) for number in numbers[4:]] == [10.0 * count for count in counts], name
+
+
+def test_hashes_are_folded_away():
+    files = [FileRow(f"part_{k}.csv", 1234, 56789, "0123456789abcdef" * 4) for k in range(250)]
+    page = render_report(full_report(training_data=files))
+    folded = page[page.index("<details") : page.index("</details>")]
+    assert folded.count("0123456789abcdef" * 4) == 201
+    assert "0123456789abcdef" not in page.replace(folded, "")
+    assert "And 50 more files" in folded
+    assert '<td class="number">1,234</td><td class="number">56,789</td>' in folded
+    assert "<details open" not in page
+
+
+@given(st.text("ab_/<&\"'", max_size=12))
+def test_names_break_at_underscores_only(name):
+    assert breakable(name).replace("<wbr>", "") == safe(name)
+    assert "<wbr>" not in breakable(name.replace("_", "").replace("/", ""))

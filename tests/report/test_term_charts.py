@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from opauc.report import Contribution, ExplainedRow, ShownTerm, render_report
+from opauc.report.importances import importances_by_feature
 from opauc.report.page import MAX_IMPORTANCES, MAX_MAIN_EFFECTS, MAX_PAIRS
+from opauc.report.svg import Axis
 from opauc.report.term_charts import (
     LABEL_LETTERS,
     MAX_CELLS,
@@ -99,11 +101,14 @@ def test_bars_of_levels_are_as_long_as_their_values():
 
 
 def test_cells_of_a_pair_are_darker_for_larger_values_and_larger_numbers_are_higher_up():
-    term = pair(grid=((1.0, 2.0), (5.0, 6.0, 7.0)), values=np.array([[0.0, 0.5, -1.0], [0.25, 0.0, 0.0]]))
-    (svg,) = svgs(pair_chart("c", term))
+    values = np.array([[0.0, 0.5, -1.0], [0.25, 0.0, 0.1]])
+    term = pair(grid=((1.0, 2.0), (5.0, 6.0, 7.0)), values=values, standard_errors=np.full((2, 3), 0.1))
+    (svg,) = svgs(pair_chart("c", term, 2.0))
     cells = list(svg.iter("rect"))
     opacities = np.array([float(cell.get("fill-opacity")) for cell in cells]).reshape(2, 3)
-    np.testing.assert_allclose((opacities - 0.06) / 0.94, np.abs(term.values), atol=1e-3)
+    # Of a scale up to 2; cells within two standard errors of zero are faded.
+    expected = (0.06 + 0.94 * np.abs(values) / 2.0) * np.where(np.abs(values) > 0.2, 1.0, 0.3)
+    np.testing.assert_allclose(opacities, expected, atol=1e-3)
     assert [cell.get("class") for cell in cells[:3]] == ["down", "up", "down"]
     assert float(cells[0].get("y")) > float(cells[3].get("y"))
     assert float(cells[0].get("x")) < float(cells[1].get("x"))
@@ -113,7 +118,7 @@ def test_a_pair_with_many_levels_shows_the_largest_values():
     values = np.zeros((30, 20))
     values[7, 3], values[21, 11] = 2.0, -1.0
     term = pair(grid=(tuple(f"a{k}" for k in range(30)), tuple(f"b{k}" for k in range(20))), values=values)
-    (svg,) = svgs(pair_chart("c", term))
+    (svg,) = svgs(pair_chart("c", term, 2.0))
     assert len(list(svg.iter("rect"))) == MAX_CELLS**2
     tooltips = " ".join(title.text for title in svg.iter("title"))
     assert "a7, b3: +2" in tooltips
@@ -159,7 +164,7 @@ def test_the_number_of_charts_is_limited():
     headings = [attributes["class"] for tag, attributes in Tags(page).seen if tag == "svg" and "class" in attributes]
     assert headings.count("chart") == 5 + 2 + MAX_MAIN_EFFECTS + 2
     assert headings.count("bar") == MAX_IMPORTANCES
-    assert f"{MAX_IMPORTANCES} of 510" in page
+    assert f"{MAX_IMPORTANCES} of 508 features" in page
     assert len(page) < 400_000
     assert MAX_PAIRS >= 2
 
@@ -171,19 +176,57 @@ def test_a_term_without_a_grid_is_listed_by_importance_only():
     assert section.count('class="chart"') == 3  # the curve, and two rows
 
 
-def test_a_tree_term_is_listed_under_the_name_of_its_feature():
-    section = terms_html(terms=[curve(), tree_term()], n_terms=2)
-    assert [*re.findall(r'<bdi>age</bdi></th><td class="soft">([a-z ]+)<', section)] == ["curve", "trees"]
-    assert "Trees: the contribution of splits" in section
-    assert section.count('class="chart"') == 3  # the curve, and two rows
-    assert "Trees: the contribution" not in terms_html(terms=[curve()], n_terms=1)
+def test_a_feature_has_one_bar_with_a_segment_for_its_own_term_its_pairs_and_its_trees():
+    section = terms_html(terms=[curve(importance=0.5), pair(importance=0.25), tree_term(importance=0.125)], n_terms=3)
+    rows = re.findall(r'<bdi>(\w+)</bdi></th><td class="number">([\d.]+)</td><td>(<svg.*?</svg>)', section)
+    assert [(name, size) for name, size, _ in rows] == [("age", "0.750"), ("job", "0.125")]
+    widths = [{bar.get("class"): float(bar.get("width")) for bar in svgs(svg)[0].iter("rect")} for _, _, svg in rows]
+    for found, expected in zip(widths, ({"own": 0.5, "pairs": 0.125, "trees": 0.125}, {"pairs": 0.125}), strict=True):
+        assert found.keys() == expected.keys()
+        assert list(found.values()) == pytest.approx([100 * size / 0.75 for size in expected.values()], abs=0.01)
+    assert section.count('class="trees"') > 0
+    assert 'class="trees"' not in terms_html(terms=[curve()], n_terms=1)
 
 
-def test_terms_that_the_model_selection_left_out_are_listed_and_not_drawn():
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"), st.floats(0.0, 2.0)), max_size=12))
+def test_the_importances_of_features_add_up_to_those_of_the_terms(drawn):
+    terms = [pair(one, two, importance=size) if one != two else curve(one, importance=size) for one, two, size in drawn]
+    rows = importances_by_feature(terms)
+    assert sum(row.total for row in rows) == pytest.approx(sum(term.importance for term in terms))
+    assert len({row.name for row in rows}) == len(rows)
+    assert all(one.total >= other.total for one, other in pairwise(rows))
+
+
+def test_terms_that_the_model_selection_left_out_are_not_shown():
     left_out = pair(values=np.zeros((3, 2)), importance=0.0)
     section = terms_html(terms=[curve(), left_out], n_terms=2)
-    assert "<bdi>age × job</bdi></th>" in section
     assert "<h3><bdi>age × job</bdi></h3>" not in section
+    assert "job</bdi></th>" not in section
+    assert "1 of 1 features" in section
+    row = ExplainedRow("row", "", 0.0, [Contribution(f"x{k}", "", float(k < 2)) for k in range(30)])
+    assert [contribution.name for contribution in shown_contributions(row)] == ["x0", "x1"]
+
+
+def test_maps_have_one_color_scale_and_those_within_error_are_not_drawn():
+    values = np.array([[0.1, -0.1], [0.2, 0.0], [0.0, 0.1]])
+    maps = [pair(values=10.0 * values), pair("hour", values=values, standard_errors=np.full((3, 2), 0.01))]
+    unclear = pair("day", values=values, standard_errors=np.full((3, 2), 0.1))
+    section = terms_html(terms=[*maps, unclear], n_terms=3)
+    assert section.count('<span class="legend"><span>−2</span>') == 2
+    assert "<h3><bdi>day × job</bdi></h3>" not in section
+    assert "1 pair lies within two standard errors of zero everywhere" in section
+    darkest = [
+        max(float(cell.get("fill-opacity")) for cell in svg.iter("rect"))
+        for svg in svgs(section)
+        if "×" in svg.findtext("title", "")
+    ]
+    assert darkest == pytest.approx([1.0, 0.154])
+
+
+def test_ticks_of_a_narrow_axis_have_gaps():
+    for low in np.linspace(-9.0, -0.3, 30):
+        labels = Axis.fitting(low, 0.2, room=14).labels
+        assert len(" ".join(labels)) <= 14
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -25,8 +29,9 @@ from opauc.api.tables import (
     sources_of,
 )
 from opauc.api.train import shard_progress
+from opauc.api.training_files import trained_before
 from opauc.core.atomic_write import atomic_write
-from opauc.core.batch import Batch
+from opauc.core.batch import Batch, SourceRecord
 from opauc.core.group_keys import is_missing
 from opauc.core.labels import shown_label
 from opauc.core.model import Model
@@ -55,10 +60,15 @@ from opauc.metrics.comparison import MAX_EXACT_ROWS, NO_METRICS, metrics_of_stre
 from opauc.metrics.groups import GroupedScores, GroupEvaluation
 from opauc.metrics.intervals import AucInterval
 from opauc.metrics.metric_names import ranking_metrics
-from opauc.report import Report, render_report
+from opauc.report import DecisionPoint, FileRow, Report, render_report
 from opauc.types import Array, Settings
+from opauc.version import __version__
 
 NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
+# A password in the address of a database.
+PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
+# Files that a warning names.
+MAX_NAMED_FILES = 3
 NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
 
 
@@ -133,6 +143,8 @@ class Evaluation(NamedTuple):
     within: Mapping[str, GroupAucInterval] = NO_GROUPS  # mean AUC within groups, by how groups count
     groups: Sequence[GroupEvaluation] = ()  # by the values or bands of the column `by`
     by: str | None = None
+    above_threshold: tuple[int, int] | None = None  # negatives and positives that `predict` calls positive
+    trained_on: Sequence[SourceRecord] = ()  # the files that the model was trained on: their AUC is too high
 
     @property
     def auc(self) -> float:
@@ -202,10 +214,13 @@ def evaluate(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> import opauc
-    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-    ...     _ = file.write(b"age,bought\\n" + b"30,no\\n45,yes\\n50,yes\\n25,no\\n" * 30), file.flush()
-    ...     opauc.evaluate(opauc.train(file.name, label="bought"), file.name).auc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     march, april = Path(folder, "march.csv"), Path(folder, "april.csv")
+    ...     _ = march.write_text("age,bought\\n" + "30,no\\n45,yes\\n50,yes\\n25,no\\n" * 30)
+    ...     _ = april.write_text("age,bought\\n" + "31,no\\n46,yes\\n" * 30)
+    ...     opauc.evaluate(opauc.train(march, label="bought"), april).auc
     1.0
     """
     data = data_or_query(data, sql, database)
@@ -293,6 +308,8 @@ def evaluate_stream(
     groups = None if columns.by is None else GroupedScores(columns.by)
     labels, scorer, scores = scored.labels, scorer or scored.model.scorer, scores or ScoreBuffer()
     bins, examples, by_group = CalibrationBins.empty(), ExampleRows(), StreamingGroupAuc.empty()
+    records: Sequence[SourceRecord] = ()
+    above = np.zeros(2, np.int64)
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:
             for part in scored.score(scorer):
@@ -302,18 +319,32 @@ def evaluate_stream(
                 if isinstance(part.rows, np.ndarray):
                     examples = examples.after(part.rows, actual, part.scores, scores.n_rows)
                 scores.add(actual, part.scores)
+                above += np.bincount(actual[scored.model.predicted_positive(part.scores)], minlength=2)
                 if columns.within is not None:
                     by_group = by_group.update(actual, part.scores, _groups_of(part.batch, columns.within))
                 if groups is not None:
                     groups.add(_values_of(part.batch, groups.column), actual, part.scores, probabilities)
+                records = part.batch.resume_position.records
                 show(scores.n_rows, part.batch.bytes_read, scores.stream.estimate())
         scored.report_unknown(observer)
         check_both_classes(scored, *scores.stream.counts.tolist())
+        trained_on = trained_before(scored.model.provenance, records)
+        if trained_on:
+            observer.warn(training_rows_warning(trained_on, len(records)))
         return Evaluation(
             scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples,
             metrics=scores.metrics(metrics), within=NO_GROUPS if columns.within is None else _aucs_within(by_group),
             groups=() if groups is None else groups.evaluate(), by=columns.by,
+            above_threshold=(int(above[0]), int(above[1])), trained_on=trained_on,
         )  # fmt: skip
+
+
+def training_rows_warning(trained_on: Sequence[SourceRecord], n_files: int) -> str:
+    """Return a warning that rows were training rows, with the first files."""
+    first = ", ".join(record["path"] for record in trained_on[:MAX_NAMED_FILES])
+    more = f" and {len(trained_on) - MAX_NAMED_FILES:,} more" if len(trained_on) > MAX_NAMED_FILES else ""
+    part = f" ({len(trained_on):,} of {n_files:,} files)" if n_files > 1 else ""
+    return f"{first}{more}: the model was trained on these rows{part}; its AUC on new rows is probably lower"
 
 
 def _groups_of(batch: Batch, column: str) -> Array:
@@ -403,22 +434,26 @@ def check_both_classes(scored: ScoredStream, negatives: int, positives: int) -> 
     raise InputError(f"{sources}: AUC needs rows of both classes, got {rows:,} rows, all labeled {only}")
 
 
-def write_report(path: Path, name: str, scored: ScoredStream, evaluation: Evaluation) -> None:
-    """Write the report page."""
-    page = render_report(report_of(name, scored, evaluation))
+def write_report(path: Path, name: str, scored: ScoredStream, evaluation: Evaluation, command: str = "") -> None:
+    """Write the report page; `command` is the command line that made it, where there is one."""
+    page = render_report(report_of(name, scored, evaluation, command))
     with atomic_write(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
-def report_of(name: str, scored: ScoredStream, evaluation: Evaluation) -> Report:
+def report_of(name: str, scored: ScoredStream, evaluation: Evaluation, command: str = "") -> Report:
     """Return the content of the page."""
-    model = scored.model
+    model, ranking = scored.model, evaluation.ranking
+    thresholds = np.array([point.threshold for point in ranking.operating_points])
+    training_files = Counter[str]()
+    for record in evaluation.trained_on:
+        training_files[record["path"]] += record["rows"]
     curve = [ProgressPoint(*point) for point in model.provenance.get("learning_curve", ())]
     shown = describe_fit(model, evaluation.examples)
     settings = {**model.parameters, **{f"{name} chosen": value for name, value in shown.chosen.items()}}
     return Report(
         title=f"{name} on {', '.join(Path(source).name for source in scored.stream.sources[:3])}",
-        ranking=evaluation.ranking,
+        ranking=ranking,
         model=_described(model.estimator, model.fit.fitted_attributes),
         n_features=model.n_features,
         calibration=evaluation.calibration,
@@ -429,6 +464,7 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation) -> Report
         additive=shown.terms,
         weights=shown.weights,
         weight_order=shown.weight_order,
+        training_files=training_files,
         groups=evaluation.groups,
         group_column=evaluation.by or "",
         data={
@@ -441,7 +477,34 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation) -> Report
         settings=settings,
         timings={"Reading and scoring": evaluation.seconds},
         provenance=provenance_rows(model),
+        training_data=[
+            FileRow(record["path"], record["rows"], record["bytes"], record["sha256"])
+            for record in model.provenance.get("inputs", ())
+        ],
+        decision=_decision(model, evaluation),
+        threshold_probabilities=model.scorer.probabilities(thresholds).tolist(),
+        about=about_page(command),
     )
+
+
+def _decision(model: Model, evaluation: Evaluation) -> DecisionPoint | None:
+    """Return the threshold at which `predict` decides, with the rows above it; None where those were not counted."""
+    if evaluation.above_threshold is None:
+        return None
+    chosen = model.threshold
+    name = "predict: zero, its default" if chosen is None else f"predict: {chosen.rule}"
+    score = 0.0 if chosen is None else chosen.score
+    return DecisionPoint(
+        name, score, float(model.scorer.probabilities(np.array([score]))[0]), *evaluation.above_threshold
+    )
+
+
+def about_page(command: str = "") -> dict[str, object]:
+    """Return when and by what a page is made; passwords in addresses of the command are left out."""
+    facts: dict[str, object] = {"Written": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
+    if command:
+        facts["Command"] = PASSWORD.sub(r"\1…@", command)
+    return facts | {"opauc": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
 
 
 def _described(estimator: str, chosen: Settings) -> str:
@@ -454,9 +517,11 @@ def _described(estimator: str, chosen: Settings) -> str:
 def provenance_rows(model: Model) -> dict[str, object]:
     """Return where the rows of the model came from, as rows of a table."""
     provenance = model.provenance
-    table: dict[str, object] = {"Library": f"opauc {provenance['library']}"} if "library" in provenance else {}
+    table: dict[str, object] = {"Trained by": f"opauc {provenance['library']}"} if "library" in provenance else {}
     if "rows" in provenance:
         table["Training rows"] = provenance["rows"]
-    for record in provenance.get("inputs", ()):
-        table[record["path"]] = f"{record['rows']:,} rows, {record['bytes']:,} bytes, sha256 {record['sha256'][:16]}…"
+    if provenance.get("skipped_rows"):
+        table["Training rows skipped"] = provenance["skipped_rows"]
+    if "forgotten" in provenance:
+        table["Rows forgotten"] = sum(removed["rows"] for removed in provenance["forgotten"])
     return table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from opauc.api.saving import estimator_of
 from opauc.api.scored_stream import check_data_files
 from opauc.api.tables import sources_of
 from opauc.api.train import Training, train_in_order
+from opauc.api.training_files import trained_before
 from opauc.core.batch import ResumePosition, SourceRecord
 from opauc.core.checkpoints import Checkpoints
 from opauc.core.fit import Opening
@@ -130,8 +130,5 @@ def run_update(
 
 def _warn_of_repeated(before: Settings, records: Sequence[SourceRecord], observer: Observer) -> None:
     """Warn of each file whose content the model had been trained on already, unless it was forgotten."""
-    known = Counter(record["sha256"] for record in before.get("inputs", ()))
-    known.subtract(sha256 for removed in before.get("forgotten", ()) for sha256 in removed.get("sha256", ()))
-    for record in records:
-        if known[record["sha256"]] > 0:
-            observer.warn(f"{record['path']}: the model was trained on these rows before; they count twice now")
+    for record in trained_before(before, records):
+        observer.warn(f"{record['path']}: the model was trained on these rows before; they count twice now")

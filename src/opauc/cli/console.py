@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -112,6 +113,11 @@ def number_of(count: int, thing: str) -> str:
     ('1 bad row', '2,000 bad rows')
     """
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def command_line() -> str:
+    """Return the command line that is running, as a shell takes it."""
+    return shlex.join(["opauc", *sys.argv[1:]])
 
 
 def show_table(title: str, rows: Mapping[str, object]) -> None:

@@ -14,7 +14,7 @@ from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.api.tables import data_or_query, sources_of
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter, emit, number_of, show_table
+from opauc.cli.console import Reporter, command_line, emit, number_of, show_table
 from opauc.errors import Parameter, ParameterError
 from opauc.metrics import GroupAucInterval, MetricInterval
 from opauc.metrics.groups import GroupEvaluation
@@ -87,7 +87,7 @@ def command(
         evaluation = evaluate_on(engine, scheduler, scored, sources, format_, reporter, metrics)
     reporter.unlabeled(bad_rows.unlabeled)
     if report is not None:
-        write_report(report, model.name, scored, evaluation)
+        write_report(report, model.name, scored, evaluation, command_line())
     ranking = evaluation.ranking
     low, high = ranking.auc_bounds or (ranking.confidence.auc,) * 2
     difference = evaluation.difference

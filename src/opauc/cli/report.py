@@ -10,7 +10,7 @@ from opauc.api.evaluate import GroupColumns, evaluate_stream, write_report
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
-from opauc.cli.console import Reporter
+from opauc.cli.console import Reporter, command_line
 
 
 def command(
@@ -34,7 +34,7 @@ def command(
     scored = ScoredStream(model, data, format_, bad_rows, Purpose.REPORT, columns.names)
     reporter = Reporter(json, quiet)
     evaluation = evaluate_stream(scored, reporter, columns=columns)
-    write_report(output, model.name, scored, evaluation)
+    write_report(output, model.name, scored, evaluation, command_line())
     auc = evaluation.ranking.confidence.auc
     reporter.say("reported", f"{output}: AUC {auc:.4f} on {evaluation.rows:,} rows", report=str(output), auc=auc)
     return 0

@@ -3,8 +3,10 @@
 from opauc.report.inputs import (
     CandidateRow,
     Contribution,
+    DecisionPoint,
     EditRow,
     ExplainedRow,
+    FileRow,
     PenaltyChoice,
     Report,
     ShownTerm,
@@ -16,8 +18,10 @@ from opauc.report.page import render_report
 __all__ = [
     "CandidateRow",
     "Contribution",
+    "DecisionPoint",
     "EditRow",
     "ExplainedRow",
+    "FileRow",
     "PenaltyChoice",
     "Report",
     "ShownTerm",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,8 @@ MAX_LOSS = 0.55
 LINE, MARGIN = 17.0, 0.06
 # Smallest margin: ticks closer than a thousandth would need too many digits.
 MIN_MARGIN = 0.002
+# The band of the learning curve may extend this far beyond the curve, as a multiple of the range of the curve.
+MAX_BAND = 1.5
 # Space for the line numbers left of the path chart, as a share of the axis.
 NUMBER_SPACE = 0.1
 # Length of the leader from a number to its line.
@@ -102,18 +105,65 @@ def calibration_chart(curve: Reliability) -> str:
     return frame.chart("calibration", "Calibration", description, marks)
 
 
+class ProgressLine(NamedTuple):
+    """The mean AUC of the windows up to each row of training, and the limits of its band."""
+
+    rows: Floats
+    auc: Floats
+    low: Floats
+    high: Floats
+
+
+def cumulative_progress(points: Sequence[ProgressPoint]) -> ProgressLine:
+    """Return the progressive AUC of all rows so far: the mean over the windows, weighted by their rows.
+
+    The band has the exact bounds of the windows and two standard errors of the mean. Those come from how much
+    successive windows differ, with a variance inversely proportional to their rows.
+
+    Parameters
+    ----------
+    points : sequence of ProgressPoint
+        The AUC of successive windows.
+
+    Returns
+    -------
+    progress : ProgressLine
+        A position of each array is a window.
+
+    Examples
+    --------
+    >>> from opauc.metrics import ProgressPoint
+    >>> from opauc.report.charts import cumulative_progress
+    >>> windows = [ProgressPoint(100, 0.7, 0.7, 0.7), ProgressPoint(400, 0.9, 0.9, 0.9)]
+    >>> progress = cumulative_progress(windows)
+    >>> progress.rows.tolist(), progress.auc.round(2).tolist()
+    ([100.0, 400.0], [0.7, 0.85])
+    """
+    rows, aucs, lows, highs = np.array(points, float).T
+    weights = np.maximum(np.diff(rows, prepend=0.0), 1.0)
+    totals = np.cumsum(weights)
+    mean, low, high = (np.cumsum(weights * part) / totals for part in (aucs, lows, highs))
+    steps = np.diff(aucs) ** 2 / (1.0 / weights[1:] + 1.0 / weights[:-1])
+    error = np.sqrt((float(steps.mean()) if steps.size else 0.0) / totals)
+    return ProgressLine(rows, mean, np.maximum(low - 2.0 * error, 0.0), np.minimum(high + 2.0 * error, 1.0))
+
+
 def learning_chart(points: Sequence[ProgressPoint]) -> str:
-    """Draw the progressive AUC of each window at the row where it ends."""
-    rows, aucs = np.array([point.rows for point in points], float), np.array([point.auc for point in points])
+    """Draw the progressive AUC of all rows so far with its band, at the row where each window ends."""
+    progress = cumulative_progress(points)
+    rows, aucs = progress.rows, progress.auc
     across = Axis.powers(rows[0], rows[-1]) if rows[-1] > 10 * rows[0] else _row_axis(rows[-1])
-    room = max(0.1 * float(np.ptp(aucs)), 0.01)
-    up = Axis.linear(max(0.0, float(aucs.min()) - room), min(1.0, float(aucs.max()) + room))
-    frame = Frame(across, up, "Training rows", "AUC of the next rows")
-    marks = f'<path class="curve" d="{frame.path(rows, aucs)}"/>'
-    marks += "".join(
-        frame.dot(point.rows, point.auc, f"Up to row {plain(point.rows)}: AUC {share(point.auc)}") for point in points
-    )
-    description = f"From {share(float(aucs[0]))} in the first rows to {share(float(aucs[-1]))} in the last."
+    # The band of the first windows may be wide: it is cut where the curve would become flat.
+    least, most = float(aucs.min()), float(aucs.max())
+    extent = max(MAX_BAND * (most - least), float((progress.high - progress.low).min()), 0.01)
+    low, high = max(float(progress.low.min()), least - extent), min(float(progress.high.max()), most + extent)
+    room = max(MARGIN * (high - low), MIN_MARGIN)
+    frame = Frame(across, Axis.linear(max(0.0, low - room), min(1.0, high + room)), "Training rows", "AUC so far")
+    band = frame.path(np.r_[rows, rows[::-1]], np.r_[progress.high, progress.low[::-1]])
+    marks = f'<path class="area band" d="{band}Z"/><path class="curve" d="{frame.path(rows, aucs)}"/>'
+    last = f"AUC {share(float(aucs[-1]))} ({share(float(progress.low[-1]))} to {share(float(progress.high[-1]))})"
+    marks += frame.dot(rows[-1], aucs[-1], f"Up to row {plain(round(rows[-1]))}: {last}")
+    description = f"From {share(float(aucs[0]))} after the first window to {last} after the last."
     return frame.chart("learning", "Learning curve", description, marks)
 
 
@@ -234,13 +284,15 @@ def weight_bar(weight: float, largest: float) -> str:
     )
 
 
-def size_bar(size: float, largest: float) -> str:
-    """Draw a bar from the left for a nonnegative size."""
-    reach = 100 * size / largest if np.isfinite(size) and 0 < largest < np.inf else 0.0
-    return (
-        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="negative" x="0" y="1" width="{reach:.2f}" height="8"/></svg>'
-    )
+def segment_bar(sizes: Mapping[str, float], largest: float) -> str:
+    """Draw nonnegative sizes one after the other from the left, by their CSS class."""
+    start, segments = 0.0, ""
+    for css_class, size in sizes.items():
+        reach = 100 * size / largest if np.isfinite(size) and 0 < largest < np.inf else 0.0
+        if reach > 0.0:
+            segments += f'<rect class="{css_class}" x="{start:.2f}" y="1" width="{reach:.2f}" height="8"/>'
+        start += reach
+    return f'<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">{segments}</svg>'
 
 
 def interval_bar(middle: float, low: float, high: float, start: float) -> str:

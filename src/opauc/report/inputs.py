@@ -179,6 +179,37 @@ class PenaltyChoice:
         return np.where(self.alphas > 0.0, self.alphas, self.alphas[self.alphas > 0.0].min(initial=np.inf) / 10.0)
 
 
+class DecisionPoint(NamedTuple):
+    """A threshold of the score, and how many rows of each class are above it.
+
+    >>> from opauc.report import DecisionPoint
+    >>> point = DecisionPoint("Default", 0.0, 0.5, 100, 80)
+    >>> point.per_thousand(900, 100)
+    (80.0, 100.0, 800.0, 20.0)
+    """
+
+    name: str
+    threshold: float
+    probability: float | None
+    negatives_above: float
+    positives_above: float
+
+    def per_thousand(self, n_negatives: int, n_positives: int) -> tuple[float, float, float, float]:
+        """Return the true positives, false positives, true negatives and false negatives in 1,000 rows."""
+        unit = 1000.0 / (n_negatives + n_positives)
+        true, false = unit * self.positives_above, unit * self.negatives_above
+        return true, false, unit * n_negatives - false, unit * n_positives - true
+
+
+class FileRow(NamedTuple):
+    """A file that a model was trained on: its name, rows and bytes, and its hash."""
+
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
 class WeightRow(NamedTuple):
     """A feature, its weight, and weight × standard deviation (None where the deviation is unknown)."""
 
@@ -200,7 +231,11 @@ class Report:
     twenty largest, and `weight_order` describes the order. `data`, `settings` and
     `provenance` are rows of tables; `timings` are in seconds. `metrics` are by their
     titles, `within` has the mean AUC within groups by how groups count. `groups` are rows
-    by the values or bands of `group_column`.
+    by the values or bands of `group_column`. `training_files` are the evaluation files that
+    the model was trained on, with their rows. `decision` is the threshold at which the model
+    itself decides, `threshold_probabilities` are those of the operating points of the ranking.
+    `training_data` are the files that the model was trained on, `about` says when and by what
+    the page was made.
     """
 
     title: str
@@ -217,7 +252,12 @@ class Report:
     weight_order: str = "by size"
     groups: Sequence[GroupEvaluation] = ()
     group_column: str = ""
+    training_files: Mapping[str, int] = field(default_factory=dict)
     data: Mapping[str, object] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
     provenance: Mapping[str, object] = field(default_factory=dict)
+    training_data: Sequence[FileRow] = ()
+    decision: DecisionPoint | None = None
+    threshold_probabilities: Sequence[float] = ()
+    about: Mapping[str, object] = field(default_factory=dict)

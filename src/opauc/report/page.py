@@ -26,14 +26,14 @@ from opauc.report.charts import (
     path_names,
     precision_recall_chart,
     roc_chart,
-    size_bar,
+    segment_bar,
     weight_bar,
 )
+from opauc.report.importances import importances_by_feature
 from opauc.report.inputs import (
     CURVE,
     LEVELS,
     PAIR,
-    TREES,
     EditRow,
     PenaltyChoice,
     Report,
@@ -41,9 +41,13 @@ from opauc.report.inputs import (
     TermsSection,
     WeightRow,
 )
+from opauc.report.operating_points import operating_points
 from opauc.report.style import style_sheet
+from opauc.report.summary import SHOWN_RATE, in_short, interval_note, page_contents, page_facts, training_note
 from opauc.report.term_charts import (
     curve_chart,
+    is_beyond_error,
+    largest_value,
     level_chart,
     n_levels,
     pair_chart,
@@ -51,12 +55,23 @@ from opauc.report.term_charts import (
     shown_levels,
     waterfall_chart,
 )
-from opauc.report.text import MINUS, aligned, outward, percent, plain, safe, seconds, share, signed
+from opauc.report.text import (
+    MINUS,
+    aligned,
+    breakable,
+    percent,
+    plain,
+    safe,
+    seconds,
+    share,
+    signed,
+)
 
-METHOD = "DeLong’s variance with a floor for small classes"
 # The browser must not fetch or run anything, whatever a name in the data contains.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 MAX_WEIGHTS = 20
+# Training files that are listed.
+MAX_FILES = 200
 # Terms in the importance table, and charts of main effects and of pairs.
 MAX_IMPORTANCES, MAX_MAIN_EFFECTS, MAX_PAIRS = 18, 8, 4
 # What edits do, as the page says it.
@@ -82,10 +97,14 @@ def render_report(report: Report) -> str:
         report=report,
         policy=POLICY,
         style=style_sheet(),
-        interval_note=_interval_note(ranking),
-        facts=_facts(report),
+        interval_note=interval_note(ranking),
+        training_note=training_note(report),
+        in_short=in_short(report),
+        contents=page_contents(report),
+        files=_file_rows(report),
+        facts=page_facts(report),
         figures=list(_figures(report)),
-        operating_points=_operating_points(ranking),
+        operating_points=operating_points(report),
         terms=None if section is None else _terms_context(section),
         weights=_weight_table(report),
         groups=_group_table(report),
@@ -105,7 +124,12 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "plain": plain, "share": share}
+    environment.filters |= {
+        "percent": percent,
+        "plain": plain,
+        "share": share,
+        "breakable": lambda name: Markup(breakable(name)),
+    }
     return environment.get_template(name)
 
 
@@ -119,38 +143,9 @@ class Figure(NamedTuple):
     names: Iterable[tuple[str, str]] = ()
 
 
-class Fact(NamedTuple):
-    """A name, its value, and a smaller value below it."""
-
-    name: str
-    value: str
-    below: str = ""
-
-
-def _facts(report: Report) -> list[Fact]:
-    ranking, calibration = report.ranking, report.calibration
-    n_rows = ranking.n_positives + ranking.n_negatives
-    facts = [
-        Fact("Rows", plain(n_rows)),
-        Fact("Positives", plain(ranking.n_positives), percent(ranking.n_positives / n_rows)),
-        Fact("Negatives", plain(ranking.n_negatives), percent(ranking.n_negatives / n_rows)),
-        Fact("Features", "" if report.n_features is None else plain(report.n_features)),
-        Fact("Average precision", share(ranking.average_precision)),
-        Fact("Brier score", "" if calibration is None else share(calibration.brier_score())),
-    ]
-    return [fact for fact in facts if fact.value]
-
-
-def _interval_note(ranking: Ranking) -> str:
-    if ranking.auc_bounds is None:
-        return f"{METHOD}, from the exact ranks of all rows."
-    low, high = ranking.auc_bounds
-    if low == high:
-        return f"{METHOD}; streamed in fixed memory, and the AUC of these rows is exact."
-    return (
-        f"{METHOD}, widened for streaming in fixed memory: "
-        f"the exact AUC of these rows lies within {outward(low, high)}."
-    )
+def _file_rows(report: Report) -> list[tuple[str, str, str, str]]:
+    """Return the names, rows, bytes and hashes of the first training files."""
+    return [(one.path, plain(one.rows), plain(one.bytes), one.sha256) for one in report.training_data[:MAX_FILES]]
 
 
 def _figures(report: Report) -> Iterator[Figure]:
@@ -165,7 +160,7 @@ def _figures(report: Report) -> Iterator[Figure]:
         yield Figure("Calibration", note, calibration_chart(calibration.reliability()))
     points = [point for point in report.learning_curve if np.isfinite(point.auc) and point.rows > 0]
     if points:
-        note = "Progressive validation: each row scored before training on it"
+        note = "Progressive validation: the mean AUC of rows scored before training on them; band: ± 2 standard errors"
         yield Figure("Learning curve", note, learning_chart(points))
     if report.penalty is not None and report.penalty.can_be_drawn:
         yield from _penalty_figures(report.penalty)
@@ -187,16 +182,6 @@ def _penalty_figures(choice: PenaltyChoice) -> Iterator[Figure]:
     if choice.names:
         note = f"Weight × standard deviation of the {len(choice.names)} largest features; dashes: chosen penalty"
         yield Figure("Regularization path", note, path_chart(choice), names=path_names(choice))
-
-
-def _operating_points(ranking: Ranking) -> list[dict[str, object]]:
-    points = ranking.operating_points
-    thresholds = [point.threshold for point in points]
-    scale = thresholds[0] - thresholds[-1] or abs(thresholds[0]) if points else 1.0
-    return [
-        {"point": point, "threshold": threshold}
-        for point, threshold in zip(points, aligned(thresholds, scale, 5), strict=True)
-    ]
 
 
 def largest_weights(rows: Iterable[WeightRow]) -> list[WeightRow]:
@@ -232,10 +217,6 @@ def _weight_table(report: Report) -> dict[str, object] | None:
         "columns": list(columns),
         "rows": [(row.name, line, weight_bar(row.size, largest)) for row, line in zip(rows, numbers, strict=True)],
     }
-
-
-# Of the operating points of all rows, the one at which groups are shown.
-SHOWN_RATE = 0.1
 
 
 def _group_table(report: Report) -> dict[str, object] | None:
@@ -275,10 +256,9 @@ def _group_table(report: Report) -> dict[str, object] | None:
 def _tables(report: Report) -> Iterator[tuple[str, str, Mapping[str, str]]]:
     """Yield the title, the CSS class and the rows of the tables of names and values."""
     yield "Metrics", "pairs", _metric_rows(report)
-    for title, rows in (("Data", report.data), ("Settings", report.settings)):
+    for title, rows in (("Data", report.data), ("Settings", report.settings), ("About this page", report.about)):
         yield title, "pairs", {key: plain(value) for key, value in rows.items()}
     yield "Timings", "pairs times", {key: seconds(value) for key, value in report.timings.items()}
-    yield "Provenance", "pairs", {key: plain(value) for key, value in report.provenance.items()}
 
 
 def _metric_rows(report: Report) -> dict[str, str]:
@@ -300,31 +280,39 @@ def _interval_text(value: float, low: float, high: float) -> str:
 
 def _terms_context(section: TermsSection) -> dict[str, object]:
     """Return the template context of the part about an additive model."""
-    shown = section.terms[:MAX_IMPORTANCES]
-    sizes = [term.importance for term in shown]
+    importances = [row for row in importances_by_feature(section.terms) if row.total > MIN_IMPORTANCE]
+    largest = max((row.total for row in importances), default=1.0)
+    sizes = aligned([row.total for row in importances], largest, 3)
+    # Features of which nothing would be seen but zeros are left out.
+    shown = [
+        (row.name, size, segment_bar({"own": row.own, "pairs": row.pairs, "trees": row.trees}, largest))
+        for row, size in zip(importances, sizes, strict=True)
+        if float(size.replace(MINUS, "-"))
+    ]
     drawn = [term for term in section.terms if term.importance > MIN_IMPORTANCE]
     main_effects = [term for term in drawn if term.kind in (CURVE, LEVELS)][:MAX_MAIN_EFFECTS]
-    pairs = [term for term in drawn if term.kind == PAIR][:MAX_PAIRS]
+    all_pairs = [term for term in drawn if term.kind == PAIR]
+    clear_pairs = [term for term in all_pairs if is_beyond_error(term)]
+    pairs, n_unclear = clear_pairs[:MAX_PAIRS], len(all_pairs) - len(clear_pairs)
+    scale = largest_value(pairs)
+    parts = {
+        "own": ("curve or levels", any(row.own for row in importances)),
+        "pairs": ("pairs, half for each feature", any(row.pairs for row in importances)),
+        "trees": ("trees", any(row.trees for row in importances)),
+    }
     return {
         "section": section,
-        "importances": [
-            # A tree term has the name of its feature, and the next column says that it is one.
-            (
-                term.features[0] if term.kind == TREES else term.name,
-                _kind(term),
-                size,
-                size_bar(term.importance, sizes[0]),
-            )
-            for term, size in zip(shown, aligned(sizes, max(sizes, default=1.0), 3), strict=True)
-        ],
-        "has_trees": any(term.kind == TREES for term in shown),
+        "importances": shown[:MAX_IMPORTANCES],
+        "n_features": len(importances),
+        "parts": [(css_class, text) for css_class, (text, present) in parts.items() if present],
+        "n_unclear": n_unclear,
         "explained": [
             Figure(row.title, row.note, waterfall_chart(f"row-{number}", row))
             for number, row in enumerate(section.explained_rows)
         ],
         "figures": [
             *(_main_effect(f"term-{number}", term) for number, term in enumerate(main_effects)),
-            *(_pair(f"pair-{number}", term) for number, term in enumerate(pairs)),
+            *(_pair(f"pair-{number}", term, scale) for number, term in enumerate(pairs)),
         ],
         "drift": [(name, f"{index:.2f}") for name, index in section.drift[:MAX_IMPORTANCES]],
         "edits": [
@@ -362,12 +350,8 @@ def edit_range(edit: EditRow) -> str:
     return ", then ".join(ranges)
 
 
-def _kind(term: ShownTerm) -> str:
-    return term.kind if term.kind in (CURVE, LEVELS, PAIR, TREES) else ""
-
-
 def _main_effect(slug: str, term: ShownTerm) -> Figure:
-    importance, has_rows = f"Importance {term.importance:.3g}", term.row_shares is not None
+    importance, has_rows = f"Importance {term.importance:.3f}", term.row_shares is not None
     if term.kind == CURVE:
         rows = "; gray: distribution of the rows" if has_rows else ""
         return Figure(term.name, f"{importance}{rows}", curve_chart(slug, term))
@@ -377,7 +361,11 @@ def _main_effect(slug: str, term: ShownTerm) -> Figure:
     return Figure(term.name, f"{importance}{rows}{hidden}", level_chart(slug, term))
 
 
-def _pair(slug: str, term: ShownTerm) -> Figure:
+def _pair(slug: str, term: ShownTerm, largest: float) -> Figure:
     error = 2.0 * float(np.median(term.standard_errors))
-    note = f"Importance {term.importance:.3g}; interaction without the main effects, ± {error:.2g} in the median cell"
-    return Figure(term.name, note, pair_chart(slug, term), pair_legend(term))
+    note = (
+        f"Importance {term.importance:.3f}; interaction without the main effects, "
+        f"±\u00a0{error:.2g} in the median cell; "
+        "faded: within two standard errors of zero"
+    )
+    return Figure(term.name, note, pair_chart(slug, term, largest), pair_legend(largest))

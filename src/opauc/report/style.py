@@ -11,6 +11,7 @@ LIGHT = {
     "grid": "#eceff2",
     "negative": "#0a5ea8",
     "positive": "#b04a00",
+    "alarm": "#b3141f",
 }
 DARK = {
     "paper": "#14181d",
@@ -20,6 +21,7 @@ DARK = {
     "grid": "#232a31",
     "negative": "#6fb6ff",
     "positive": "#ffac5f",
+    "alarm": "#ff8a84",
 }
 
 # A chart by itself.
@@ -65,6 +67,18 @@ p{margin:0}
 .soft,.under{color:var(--soft)}
 .under{font-size:.875rem;margin-top:.25rem;overflow-wrap:anywhere}
 header{border-bottom:1px solid var(--line);padding-bottom:1.25rem}
+.alarm{margin-top:1.25rem;padding:.75rem 1rem;border:2px solid var(--alarm);border-radius:.375rem;
+  color:var(--alarm);overflow-wrap:anywhere}
+.short{margin-top:1.25rem;max-width:46rem}
+.contents{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin-top:.75rem;font-size:.875rem}
+.contents a{color:var(--negative);text-underline-offset:.2em}
+.provenance{border-top:1px solid var(--line);padding:1.25rem 0}
+.provenance summary h2{display:inline}
+.provenance table{margin-top:.75rem}
+.hash{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.8125rem;overflow-wrap:anywhere;
+  min-width:11rem}
+#thresholds tbody th{min-width:14rem}
+th.heading{white-space:normal;min-width:4.75rem}
 .summary{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,6fr);gap:1.5rem 3rem;align-items:center;
   padding:2rem 0 1.5rem}
 .auc{font-size:clamp(3.25rem,11vw,4.75rem);font-weight:650;line-height:1;letter-spacing:-.03em}
@@ -117,6 +131,14 @@ tbody th{overflow-wrap:anywhere;min-width:7rem}
 .bar .positive{fill:var(--positive)}
 .bar .negative{fill:var(--negative)}
 .weights td:last-child{width:22%}
+.bar .own{fill:var(--negative)}
+.bar .pairs{fill:var(--positive)}
+.bar .trees{fill:var(--soft)}
+.parts span::before{width:.6875rem;height:.6875rem;border:0;background:var(--negative);vertical-align:-.0625em}
+.parts .pairs::before{background:var(--positive)}
+.parts .trees::before{background:var(--soft)}
+.importances td:last-child{width:36%}
+.parts{padding-top:.25rem}
 .groups{padding-top:2.75rem}
 footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;color:var(--soft)}
 @media (max-width:40rem){
@@ -124,13 +146,17 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   .summary{grid-template-columns:minmax(0,1fr);padding:1.5rem 0 1rem}
   .facts{grid-template-columns:repeat(2,minmax(0,1fr))}
   .charts{padding-top:1.25rem}
-  .chart text{font-size:15px}
+  .chart text{font-size:14.25px}
   tbody th{min-width:4.5rem}
+  #thresholds tbody th{min-width:7rem}
   th,td{padding-right:.5rem}
   .bar{min-width:2.5rem}
   .weights td:last-child{width:20%}
 }
 @media print{
+  .contents{display:none}
+  .short{margin-top:.5rem;max-width:none}
+  .groups{padding-top:.75rem}
   @page{margin:12mm}
   html,body{font-size:11px}
   main{max-width:none;padding:0}
@@ -140,7 +166,7 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   .interval{margin-top:.25rem}
   .facts{grid-template-columns:repeat(3,minmax(0,1fr));gap:.5rem 1rem}
   .charts{grid-template-columns:repeat(2,minmax(0,1fr));gap:1rem 2.5rem;padding-top:.5rem}
-  .chart{width:90%;margin-left:0}
+  .chart{width:84%;margin-left:0}
   figcaption{padding-bottom:.25rem}
   .tables{columns:2;column-gap:2.5rem;padding-top:.75rem}
   .tables>*{padding-bottom:.75rem}

@@ -47,10 +47,19 @@ class Axis:
 
     @classmethod
     def fitting(cls, low: float, high: float, room: int = 32) -> Axis:
-        """Return a linear axis with two to five ticks, whose labels fit into `room` characters if possible."""
+        """Return a linear axis with two to five ticks, whose labels fit into `room` characters if possible.
+
+        A gap between two labels counts as a character.
+
+        Examples
+        --------
+        >>> from opauc.report.svg import Axis
+        >>> Axis.fitting(-6.2, 0.2, room=14).labels
+        ('−6', '−4', '−2', '0')
+        """
         for n_ticks in (5, 4, 3, 2):
             axis = cls.linear(low, high, n_ticks)
-            if sum(map(len, axis.labels)) <= room:
+            if sum(map(len, axis.labels)) + len(axis.labels) - 1 <= room:
                 break
         return axis
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -230,18 +232,22 @@ MAX_CELLS = 8
 # Letters of a grid point left of the cells, width of a letter below them, and letters of a feature's name.
 POINT_LETTERS, LETTER_WIDTH, FEATURE_LETTERS = 11, 9.5, 30
 CELL_GAP = 1.5
+# Of the opacity, what is left of a cell within two standard errors of zero.
+FADED = 0.3
 # Cells of the legend, and their width.
 LEGEND_CELLS, LEGEND_WIDTH = 9, 22
 
 
-def pair_chart(slug: str, term: ShownTerm) -> str:
-    """Draw a pair as a heat map: orange raises the score, blue lowers it."""
+def pair_chart(slug: str, term: ShownTerm, largest: float) -> str:
+    """Draw a pair as a heat map: orange raises the score, blue lowers it.
+
+    A value of magnitude `largest` has the darkest color. Cells within two standard errors of zero are faded.
+    """
     rows, columns = _shown_cells(term, 0), _shown_cells(term, 1)
     values, errors = term.values[np.ix_(rows, columns)], term.standard_errors[np.ix_(rows, columns)]
     row_names, column_names = (
         [_point_name(term.grid[side][i], 3) for i in kept] for side, kept in enumerate((rows, columns))
     )
-    largest = _largest_value(term)
     width, height = (WIDTH - LEFT - RIGHT) / len(columns), (HEIGHT - TOP - BOTTOM) / len(rows)
     marks = ""
     for i, row in enumerate(row_names):
@@ -251,7 +257,8 @@ def pair_chart(slug: str, term: ShownTerm) -> str:
         marks += f"<title>{safe(row)}</title></text>"
         for j, column in enumerate(column_names):
             tooltip = f"{row}, {column}: {signed(values[i, j])} ± {2 * errors[i, j]:.2g}"
-            marks += _cell((LEFT + width * j, top, width, height), float(values[i, j]), largest, tooltip)
+            opacity = _opacity(values[i, j], largest, abs(values[i, j]) <= 2 * errors[i, j])
+            marks += _cell((LEFT + width * j, top, width, height), float(values[i, j]), opacity, tooltip)
     room = max(int(width / LETTER_WIDTH), 2)
     for j, column in enumerate(column_names):
         middle = f"{LEFT + width * (j + 0.5):.2f}"
@@ -260,9 +267,9 @@ def pair_chart(slug: str, term: ShownTerm) -> str:
     return _pair_frame(slug, term, marks)
 
 
-def pair_legend(term: ShownTerm) -> str:
-    """Return the color scale from the lowest to the highest value."""
-    largest, values = _largest_value(term), np.linspace(-1.0, 1.0, LEGEND_CELLS)
+def pair_legend(largest: float) -> str:
+    """Return the color scale of all pairs from minus to plus the largest value."""
+    values = np.linspace(-1.0, 1.0, LEGEND_CELLS)
     cells = "".join(
         f'<rect class="{_sign_class(value)}" x="{LEGEND_WIDTH * i}" y="0" width="{LEGEND_WIDTH - CELL_GAP}" '
         f'height="12" fill-opacity="{_opacity(value, 1.0)}"/>'
@@ -275,16 +282,40 @@ def pair_legend(term: ShownTerm) -> str:
     )
 
 
-def _largest_value(term: ShownTerm) -> float:
-    """Return the magnitude of the darkest color."""
-    return max(float(np.abs(term.values).max(initial=0.0)), 1e-12)
+def largest_value(terms: Sequence[ShownTerm]) -> float:
+    """Return the largest magnitude of the values of some terms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.report import ShownTerm
+    >>> from opauc.report.term_charts import largest_value
+    >>> largest_value([ShownTerm("sex", ("sex",), (("f", "m"),), np.array([-0.5, 0.25]), np.zeros(2), 0.1)])
+    0.5
+    """
+    return max([float(np.abs(term.values).max(initial=0.0)) for term in terms] + [1e-12])
 
 
-def _cell(box: tuple[float, float, float, float], value: float, largest: float, tooltip: str) -> str:
+def is_beyond_error(term: ShownTerm) -> bool:
+    """Return whether any value is more than two standard errors from zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.report import ShownTerm
+    >>> from opauc.report.term_charts import is_beyond_error
+    >>> sex = ShownTerm("sex", ("sex",), (("f", "m"),), np.array([-0.5, 0.25]), np.full(2, 0.3), 0.1)
+    >>> is_beyond_error(sex), is_beyond_error(sex._replace(standard_errors=np.full(2, 0.2)))
+    (False, True)
+    """
+    return bool((np.abs(term.values) > 2.0 * term.standard_errors).any())
+
+
+def _cell(box: tuple[float, float, float, float], value: float, opacity: str, tooltip: str) -> str:
     left, top, width, height = box
     return (
         f'<rect class="{_sign_class(value)}" x="{left:.2f}" y="{top:.2f}" width="{width - CELL_GAP:.2f}" '
-        f'height="{height - CELL_GAP:.2f}" fill-opacity="{_opacity(value, largest)}">'
+        f'height="{height - CELL_GAP:.2f}" fill-opacity="{opacity}">'
         f"<title>{safe(tooltip)}</title></rect>"
     )
 
@@ -314,8 +345,8 @@ def _sign_class(value: float) -> str:
     return "up" if value > 0.0 else "down"
 
 
-def _opacity(value: float, largest: float) -> str:
-    return f"{0.06 + 0.94 * abs(value) / largest:.3f}"
+def _opacity(value: float, largest: float, faded: bool = False) -> str:
+    return f"{(FADED if faded else 1.0) * (0.06 + 0.94 * abs(value) / largest):.3f}"
 
 
 # Contributions drawn, letters of a label, letters of a feature value that stay visible, characters of all tick labels.
@@ -370,7 +401,7 @@ def contribution_label(contribution: Contribution) -> str:
 
 
 def shown_contributions(row: ExplainedRow) -> list[Contribution]:
-    """Return the largest contributions, by decreasing size, and the sum of the others under one name.
+    """Return the largest contributions that are not zero, by decreasing size, and the sum of the others under one name.
 
     Examples
     --------
@@ -380,7 +411,7 @@ def shown_contributions(row: ExplainedRow) -> list[Contribution]:
     >>> shown_contributions(ExplainedRow("row 1", "", 0.0, contributions))[-1]
     Contribution(name='3 other terms', feature_value='', value=3.0, suffix='')
     """
-    order = sorted(row.contributions, key=lambda contribution: -abs(contribution.value))
+    order = sorted((one for one in row.contributions if one.value), key=lambda contribution: -abs(contribution.value))
     if len(order) <= MAX_CONTRIBUTIONS + 1:
         return order
     rest = float(np.sum([contribution.value for contribution in order[MAX_CONTRIBUTIONS:]]))

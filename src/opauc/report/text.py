@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -48,6 +49,47 @@ def percent(value: float) -> str:
     ('23.9 %', '0.012 %', '5 %')
     """
     return f"{100 * value:.3g} %"
+
+
+def chance(value: float) -> str:
+    """Return a share as a percentage with one decimal, or more if it would otherwise round to all.
+
+    Examples
+    --------
+    >>> from opauc.report.text import chance
+    >>> chance(0.8434), chance(1.0), chance(0.99996)
+    ('84.3 %', '100.0 %', '99.996 %')
+    """
+    for digits in range(1, 6):
+        if value == 1.0 or round(100.0 * value, digits) < 100.0:
+            return f"{100.0 * value:.{digits}f} %"
+    return "99.99999 %"
+
+
+def count_of_thousand(value: float) -> str:
+    """Return a count per 1,000 rows with one decimal.
+
+    Examples
+    --------
+    >>> from opauc.report.text import count_of_thousand
+    >>> count_of_thousand(12.34), count_of_thousand(0.004), count_of_thousand(0.0)
+    ('12.3', '< 0.1', '0.0')
+    """
+    return "< 0.1" if 0.0 < value < 0.05 else f"{value:.1f}"
+
+
+def breakable(name: object) -> str:
+    """Return a name escaped for HTML that may be broken after "_" and "/".
+
+    Examples
+    --------
+    >>> from opauc.report.text import breakable
+    >>> breakable("total_of_special_requests")
+    'total_<wbr>of_<wbr>special_<wbr>requests'
+    >>> breakable("<b>_x")
+    '&lt;b&gt;_<wbr>x'
+    """
+    return re.sub(r"(_+|(?<=\w)/)(?=\w)", r"\1<wbr>", safe(name))
 
 
 def seconds(value: float) -> str:

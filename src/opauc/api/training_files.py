@@ -1,0 +1,36 @@
+"""Which files a model was trained on before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from opauc.core.batch import SourceRecord
+from opauc.types import Settings
+
+
+def trained_before(provenance: Settings, records: Sequence[SourceRecord]) -> list[SourceRecord]:
+    """Return the files whose content a model was trained on already, and has not forgotten.
+
+    Parameters
+    ----------
+    provenance : mapping
+        Where the rows of the model come from.
+    records : sequence of SourceRecord
+        What was read of each file.
+
+    Returns
+    -------
+    records : list of SourceRecord
+        Those with rows and with a hash of the model's.
+
+    Examples
+    --------
+    >>> from opauc.api.training_files import trained_before
+    >>> march = {"path": "march.csv", "bytes": 99, "rows": 8, "sha256": "ab12"}
+    >>> [record["path"] for record in trained_before({"inputs": [march]}, [{**march, "path": "copy.csv"}])]
+    ['copy.csv']
+    """
+    known = Counter(record["sha256"] for record in provenance.get("inputs", ()))
+    known.subtract(sha256 for removed in provenance.get("forgotten", ()) for sha256 in removed.get("sha256", ()))
+    return [record for record in records if record["rows"] and known[record["sha256"]] > 0]
