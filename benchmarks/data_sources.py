@@ -32,9 +32,11 @@ elif kind == "DuckDB, fit of the estimator":
     import duckdb
     model = opauc.OnePassGAM(init_size=20_000, trees=False).fit(duckdb.sql(f"from '{path}'"), label="y")
 elif kind == "Arrow, a reader":
-    import pyarrow.dataset as dataset
-    scanner = dataset.dataset(path).scanner(batch_readahead=2, fragment_readahead=1, use_threads=False)
-    model = opauc.train(scanner.to_reader(), **options)
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
+    with ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
+        batches = file.iter_batches(65_536, use_threads=False)
+        model = opauc.train(pyarrow.RecordBatchReader.from_batches(file.schema_arrow, batches), **options)
 elif kind == "pyarrow, a dataset":
     import pyarrow.dataset as dataset
     model = opauc.train(dataset.dataset(path), **options)

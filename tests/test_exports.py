@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 
@@ -92,5 +93,6 @@ def test_examples_of_the_methods_of_an_estimator_hold(module, kind):
             sources = [example.source for example in test.examples]
             assert f"from {module} import {kind}\n" in sources, f"{kind}.{name} has no example"
             assert any(f"{kind}(" in source for source in sources), f"{kind}.{name} has no example"
-            runner.run(test, out=failures.append)
+            if find_spec("matplotlib") or not name.startswith("plot_"):
+                runner.run(test, out=failures.append)
     assert not failures, "".join(failures)

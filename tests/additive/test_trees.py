@@ -97,12 +97,12 @@ def test_rows_of_rare_codes_are_given_to_lightgbm_as_sparse_ones_and_grow_the_sa
     codes = ValueCodes.of(numbers, labels, np.ones(2000), np.zeros(12, bool))
     rows = CodedRows(codes.of_rows(numbers), labels, np.ones(2000))
     usual = most_frequent_codes(rows.codes)
-    relative = relative_codes(rows.codes, usual)
+    relative = relative_codes(rows.codes, usual, rows.codes.shape[1])
     assert issparse(relative)
     assert_array_equal(relative.toarray(), rows.codes.astype(float) - usual)
     sparse = grow_ensemble(codes, rows, rows, SMALL)
     monkeypatch.setattr("opauc.additive.trees.SPARSE_SHARE", 0.0)
-    assert not issparse(relative_codes(rows.codes, usual))
+    assert not issparse(relative_codes(rows.codes, usual, rows.codes.shape[1]))
     dense = grow_ensemble(codes, rows, rows, SMALL)
     assert_allclose(
         sparse.products(rows.codes, sparse.values), dense.products(rows.codes, dense.values), rtol=1e-6, atol=1e-9

@@ -201,19 +201,28 @@ def test_the_same_seed_gives_the_same_bits(settings):
 
 
 @pytest.mark.parametrize("settings", [{}, {"init_size": 20_000}])
-@pytest.mark.parametrize("scoring_only", [False, True])
-def test_a_saved_model_with_leaves_scores_to_the_bit_and_goes_on_so(tmp_path, settings, scoring_only):
+def test_a_saved_model_with_leaves_scores_to_the_bit_and_goes_on_so(tmp_path, settings):
     model = gam(AdditivePolicy(), **settings).fit(ROWS[:4000], LABELS[:4000])  # policies are not saved
-    opauc.save(model, tmp_path / "model", scoring_only=scoring_only)
+    opauc.save(model, tmp_path / "model")
     again = opauc.load(tmp_path / "model")
     assert again.basis_.validation_gain == model.basis_.validation_gain
     assert_array_equal(again.decision_function(TEST), model.decision_function(TEST))
     assert_array_equal(again.explain(TEST[:50]).contributions, model.explain(TEST[:50]).contributions)
-    if scoring_only:
-        return
     for each in (again, model):
         each.partial_fit(ROWS[4000:], LABELS[4000:])
     assert_array_equal(again.decision_function(TEST), model.decision_function(TEST))
+
+
+def test_a_model_for_scoring_only_has_leaf_weights_of_float32(tmp_path):
+    model = gam(AdditivePolicy()).fit(ROWS[:4000], LABELS[:4000])
+    opauc.save(model, tmp_path / "model", scoring_only=True)
+    again = opauc.load(tmp_path / "model")
+    assert again.basis_.validation_gain == model.basis_.validation_gain
+    scores = again.decision_function(TEST)
+    assert_allclose(scores, model.decision_function(TEST), rtol=0.0, atol=1e-6)
+    again_explained, explained = again.explain(TEST[:50]), model.explain(TEST[:50])
+    assert_allclose(again_explained.contributions, explained.contributions, rtol=0.0, atol=1e-6)
+    assert_allclose(again_explained.scores(), scores[:50], rtol=0.0, atol=1e-11)
 
 
 def test_models_with_and_without_trees_do_not_merge():

@@ -11,18 +11,17 @@ from typing import TypeAlias
 import numpy as np
 
 from opauc.additive.edits import CODES, CROSSED, EDIT, MAIN, REMOVE, SETTABLE, TREES, LedgerEntry
-from opauc.additive.explain import MISSING_NAME, TermColumns, Terms
+from opauc.additive.explain import TermColumns, Terms
 from opauc.additive.kernels.rows import CATEGORICAL
 from opauc.additive.state import AdditiveFit
 from opauc.additive.term_grids import MainWeights
+from opauc.additive.terms import MAX_NAMES, MISSING_NAME
 from opauc.core.fit import only_scores
 from opauc.errors import InputError, ParameterError, UnknownNameError, nearest_first, unknown_name
 from opauc.types import Floats
 
 # A curve as values with contributions, or levels with contributions.
 Points: TypeAlias = Sequence[tuple[float, float]] | Mapping[str, float]
-# Names in a message.
-MAX_NAMES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +120,7 @@ def _find(terms: Terms, name: str) -> tuple[int, TermColumns]:
         raise only_scores()
     if not terms.solution.counts.both:
         raise InputError("only a model that has learned from rows of both classes can be edited")
-    if name not in terms.names:
-        names = nearest_first(name, terms.names)
-        more = f", … ({len(names)} in all)" if len(names) > MAX_NAMES else ""
-        raise UnknownNameError(unknown_name("term", name, names[:MAX_NAMES]) + more)
-    number = terms.names.index(name)
+    number = terms.number_of(name)
     return number, terms.term_columns[number]
 
 

@@ -29,7 +29,7 @@ from opauc.additive.kernels.rows import BINARY, CATEGORICAL, NUMERIC
 from opauc.additive.purify import MainPart, find_main_part
 from opauc.additive.state import AdditiveFit
 from opauc.additive.term_grids import columns_of, has_missing, knots_of, main_grid, pair_grid
-from opauc.additive.terms import Explanation, SavedTerms, Term
+from opauc.additive.terms import MISSING_NAME, Explanation, SavedTerms, Term, unknown_term
 from opauc.additive.tree_terms import TreeTerms
 from opauc.core.threads import work_in_order
 from opauc.types import Floats
@@ -37,7 +37,6 @@ from opauc.types import Floats
 NO_LEVELS = slice(0, 0)
 # Rows over which the deviation of trees is taken, at most.
 MAX_KEPT = 4096
-MISSING_NAME = "missing"
 
 # Values of an input at which a term is given, as shown to users and as numbers.
 Axis: TypeAlias = tuple[tuple[float | str, ...], Floats]
@@ -205,6 +204,26 @@ class Terms:
         """Return the values of a term along its grid, one after the other."""
         assert isinstance(self.numbers, TermSums), "asked for where there are sums"
         return self.numbers.value_along(number, self.grid_rows[number])
+
+    def number_of(self, name: str) -> int:
+        """Return the position of a term among all; raise UnknownNameError with the nearest names."""
+        if name not in self.names:
+            raise unknown_term(name, self.names)
+        return self.names.index(name)
+
+    def term(self, name: str) -> Term:
+        """Return a term by its name."""
+        self.number_of(name)
+        return next(term for term in self._terms if term.name == name)
+
+    def shares_along(self, name: str) -> Floats | None:
+        """Return the share of the rows at each value of a term of one input; None where it is not counted."""
+        term, model = self.term_columns[self.number_of(name)], self.solution.current.model
+        if term.is_code:
+            return code_row_shares(model.bin_counts, model.random_effects.counts[term.levels])
+        if len(term.grid_inputs) != 1:
+            return None
+        return row_shares(self.basis, model.bin_counts, model.random_effects.counts, term.grid_inputs[0])
 
     @property
     def n_points(self) -> int:

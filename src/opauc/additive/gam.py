@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Unpack, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -34,10 +34,11 @@ from opauc.additive.terms import Explanation, Term
 from opauc.core.fit import only_scores
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, check_same_classes, different_kinds
-from opauc.core.parameters import Jobs, check_param
+from opauc.core.parameters import Count, Jobs, check_param
 from opauc.core.threads import use_threads
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data.encode.number_reading import OrdinalReading
+from opauc.data.frames import PandasTable, frame_library
 from opauc.data.options import DEFAULTS, ReadOptions
 from opauc.data.sample import RowNumbers
 from opauc.data.schema.table import TableSchema
@@ -52,8 +53,12 @@ from opauc.estimators.input_checks import (
     check_labels_given,
     check_not_exchanged,
 )
+from opauc.estimators.notebook import MAX_ROWS, FittedSummary, ShownPart, auc_text
 from opauc.estimators.scoring import Scored
 from opauc.types import Array, Floats, Labels, RandomState, random_key
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class EncodedRows(NamedTuple):
@@ -452,7 +457,8 @@ class OnePassGAM(SumsAlgebra):
         with reading(self), self._threads():
             check_is_fitted(self)
             rows, _ = next_rows(self, X, self._columns, learn=False)
-            return self._terms().explain(rows)
+            explanation = self._terms().explain(rows)
+        return replace(explanation, library=frame_library(X), index=X.index if isinstance(X, PandasTable) else None)
 
     def reasons(
         self,
@@ -934,6 +940,81 @@ class OnePassGAM(SumsAlgebra):
         with reading(self):
             return self._terms().list_terms()
 
+    def plot_term(self, name: str, ax: Axes | None = None) -> Axes:
+        """Draw a term: a curve, levels, or a pair as a heat map.
+
+        Curves have a band, and levels bars, of two standard errors; each tick along the bottom of a curve stands for
+        one percent of the rows. Cells of a pair are pale where the value is within two standard errors of zero.
+
+        Parameters
+        ----------
+        name : str
+            The name of a term in `terms_`.
+        ax : matplotlib Axes, default=None
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            The axes, for titles, limits and `figure.savefig`.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such term: the message has the nearest names.
+        ParameterError
+            If the term is the share of a column in trees, which has no curve.
+        MissingEngineError
+            If matplotlib is not installed: the extra is `plots`.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> model = OnePassGAM().fit([[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30)
+        >>> model.plot_term("x0").get_title()
+        'x0'
+        """
+        with reading(self), self._threads():
+            terms = self._terms()
+            term, shares = terms.term(name), terms.shares_along(name)
+        from opauc.additive.plots import plot_term  # which needs matplotlib
+
+        return plot_term(term, shares, ax)
+
+    def plot_importances(self, n: int = 15, ax: Axes | None = None) -> Axes:
+        """Draw the importances of the most important terms as bars.
+
+        Parameters
+        ----------
+        n : int, default=15
+            How many terms.
+        ax : matplotlib Axes, default=None
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            The axes.
+
+        Raises
+        ------
+        MissingEngineError
+            If matplotlib is not installed: the extra is `plots`.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+        >>> model = OnePassGAM().fit(rows * 30, [0, 0, 1, 1] * 30)
+        >>> [label.get_text() for label in model.plot_importances(n=1).get_yticklabels()]
+        ['x0']
+        """
+        n = check_param("plot_importances", "n", n, Count())
+        terms = self.terms_
+        from opauc.additive.plots import plot_importances  # which needs matplotlib
+
+        return plot_importances(terms, n, ax)
+
     @property
     def term_importances_(self) -> dict[str, float]:
         """Standard deviation of each term over the rows."""
@@ -975,6 +1056,19 @@ class OnePassGAM(SumsAlgebra):
             names, columns = self._column_names(), self._columns
         used = set(names if columns is None else (column.name for column in columns.columns))
         return tuple(name for name in names if name not in used)
+
+    def _summary(self) -> FittedSummary | None:
+        """Return the most important terms, and the progressive AUC of the selected model."""
+        if not self._fitted.counts.both:
+            return None
+        with self._threads():
+            terms, selection = self._terms().list_terms(), self._fitted.final.selection
+        parts = [ShownPart(term.name, term.importance, term.direction()) for term in terms[:MAX_ROWS]]
+        auc = ""
+        if selection.model in selection.aucs:
+            rows = f"{sum(selection.rows):,.0f} rows after the initial sample"
+            auc = f"Progressive AUC {auc_text(selection.aucs[selection.model])} on the {rows}"
+        return FittedSummary(parts, len(terms), "term", "importance", auc)
 
     def _warnings(self) -> list[Leak | FeatureDrift]:
         """Return the leaks once the basis is fixed, which would have to be fitted at every batch before; and drift."""

@@ -4,11 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.additive.tree_terms import TreeTerms
-from opauc.types import Floats
+from opauc.data.frames import PANDAS, new_frame
+from opauc.errors import UnknownNameError, nearest_first, unknown_name
+from opauc.estimators.notebook import BOTH, FALLS, NO_DIRECTION, RISES
+from opauc.types import Array, Floats
+
+MISSING_NAME = "missing"
+# Names in a message.
+MAX_NAMES = 8
+# Standard errors of a value to either side.
+N_ERRORS = 2.0
+# The columns of a data frame of a term after those of its inputs.
+VALUE, ERROR = VALUE_COLUMNS = ("value", "error")
+
+
+def unknown_term(name: str, names: Sequence[str]) -> UnknownNameError:
+    """Return the error for a name that no term has: it lists the nearest names first.
+
+    Examples
+    --------
+    >>> from opauc.additive.terms import unknown_term
+    >>> print(unknown_term("Age", ["fare", "age"]))
+    unknown term 'Age'; expected one of age, fare
+    """
+    near = nearest_first(name, names)
+    more = f", … ({len(near)} in all)" if len(near) > MAX_NAMES else ""
+    return UnknownNameError(unknown_name("term", name, near[:MAX_NAMES]) + more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +82,77 @@ class Term:
     error: Floats
     importance: float
 
+    def direction(self) -> str:
+        """Return the direction of a curve: "+" or "−" where it turns back by no more than two standard errors, or "±".
+
+        It is empty for levels, pairs and trees, and for a curve that is constant within two standard errors.
+        """
+        if len(self.at) != 1 or not self.is_numeric(0) or not self.value.any():
+            return NO_DIRECTION
+        n = len(self.present(0))
+        values, margins = self.value[:n], N_ERRORS * self.error[:n]
+        rises = bool((np.maximum.accumulate(values) - values <= margins).all())
+        falls = bool((values - np.minimum.accumulate(values) <= margins).all())
+        if rises and falls:
+            return NO_DIRECTION
+        return RISES if rises else FALLS if falls else BOTH
+
+    def is_numeric(self, axis: int) -> bool:
+        """Tell whether the values of one of its columns are numbers, but for "missing"."""
+        present = self.present(axis)
+        return bool(present) and not any(isinstance(value, str) for value in present)
+
+    def present(self, axis: int) -> tuple[float | str, ...]:
+        """Return the values of one of its columns without the "missing" at the end of numbers."""
+        values = self.at[axis]
+        numbers_end = values[-1:] == (MISSING_NAME,) and not isinstance(values[0], str)
+        return values[:-1] if numbers_end else values
+
+    def to_frame(self, as_frame: str = PANDAS) -> Any:
+        """Return the term as a data frame with one row per value.
+
+        Parameters
+        ----------
+        as_frame : {"pandas", "polars"}, default="pandas"
+            The library of the data frame.
+
+        Returns
+        -------
+        frame : DataFrame
+            A column for each column that the term depends on (combinations have one column, with the name of the
+            term), then "value" and "error". A column of numbers has nan where the value is missing, null in polars;
+            a column of categories has "missing". A column that is itself called "value" or "error" is called "value
+            (column)". Trees have no rows, since their values depend on other columns too.
+
+        Raises
+        ------
+        MissingEngineError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> rows = [[0.0, 5.0], [1.0, 7.0], [2.0, 5.0], [4.0, 7.0]]
+        >>> [term, _] = OnePassGAM().fit(rows * 30, [0, 0, 1, 1] * 30).terms_
+        >>> frame = term.to_frame()
+        >>> frame.columns.tolist(), frame["x0"].tolist()
+        (['x0', 'value', 'error'], [0.0, 1.0, 2.0, 4.0])
+        """
+        names = self.inputs if len(self.at) in (0, len(self.inputs)) else (self.name,)
+        points = np.indices(self.value.shape).reshape(self.value.ndim, -1)
+        columns: dict[str, Array] = {}
+        for axis, name in enumerate(names):
+            values = self._axis_values(axis)[points[axis]] if self.at else np.empty(0)
+            columns[f"{name} (column)" if name in VALUE_COLUMNS else name] = values
+        return new_frame(columns | {VALUE: self.value.ravel(), ERROR: self.error.ravel()}, as_frame)
+
+    def _axis_values(self, axis: int) -> Array:
+        """Return the values of one of its columns: numbers with nan where missing, or strings."""
+        values = self.at[axis]
+        if not self.is_numeric(axis):
+            return np.array([str(value) for value in values], dtype=object)
+        return np.array([np.nan if value == MISSING_NAME else float(value) for value in values])
+
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
@@ -68,6 +166,10 @@ class Explanation:
         What each term adds to the score of each row, in log-odds.
     baseline : float
         The mean score of the training rows.
+    library : {"pandas", "polars"}
+        The library of the data frame that the rows came in, pandas for all else.
+    index : Index or None
+        The index of the rows in pandas.
 
     Examples
     --------
@@ -83,6 +185,8 @@ class Explanation:
     names: tuple[str, ...]
     contributions: Floats
     baseline: float
+    library: str = PANDAS
+    index: Any = None
 
     def scores(self) -> Floats:
         """Return the score of each row: the baseline and the sum of its contributions.
@@ -94,6 +198,38 @@ class Explanation:
         """
         scores: Floats = self.baseline + self.contributions.sum(axis=1)
         return scores
+
+    def to_frame(self, as_frame: str | None = None) -> Any:
+        """Return the contributions as a data frame: a row for each row explained, a column for each term.
+
+        Parameters
+        ----------
+        as_frame : {"pandas", "polars"}, default=None
+            The library of the data frame; None is that of the rows explained, pandas for all else.
+
+        Returns
+        -------
+        frame : DataFrame
+            The contributions in log-odds; in pandas it has the index of the rows explained. The sum of a row and
+            `baseline` is the score.
+
+        Raises
+        ------
+        MissingEngineError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from opauc import OnePassGAM
+        >>> table = pd.DataFrame({"age": [20.0, 30.0, 60.0, 70.0] * 30}, index=range(100, 220))
+        >>> frame = OnePassGAM().fit(table, [0, 0, 1, 1] * 30).explain(table[:3]).to_frame()
+        >>> frame.columns.tolist(), frame.index.tolist()
+        (['age'], [100, 101, 102])
+        """
+        library = self.library if as_frame is None else as_frame
+        columns = dict(zip(self.names, self.contributions.T, strict=True))
+        return new_frame(columns, library, self.index if library == PANDAS else None)
 
 
 @dataclass(frozen=True, eq=False)

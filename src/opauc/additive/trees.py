@@ -104,11 +104,13 @@ def grow_ensemble(
     lightgbm = load_lightgbm()
     if lightgbm is None:
         return None
+    # LightGBM leaves out columns with one code: they must not count here either.
+    n_varying = int(np.count_nonzero(rows.codes.min(axis=0) < rows.codes.max(axis=0)))
     n_leaves = growth.leaves_for(rows.labels.size, int(np.bincount(rows.labels, minlength=2).min()))
     parameters = {
         "objective": "binary", "metric": "auc", "num_leaves": n_leaves,
         "learning_rate": growth.rate_for(rows.labels.size), "lambda_l2": growth.ridge,
-        "feature_fraction": growth.input_share_of(rows.codes.shape[1]), "min_data_in_leaf": growth.min_leaf_rows,
+        "feature_fraction": growth.input_share_of(n_varying), "min_data_in_leaf": growth.min_leaf_rows,
         "bagging_fraction": growth.row_share, "bagging_freq": int(growth.row_share < 1.0),
         "extra_trees": growth.random_splits,
         "max_bin": 255, "min_data_in_bin": 1, "use_missing": False, "feature_pre_filter": False,
@@ -116,9 +118,14 @@ def grow_ensemble(
         **limits.parameters(codes.sources),
     }  # fmt: skip
     usual = most_frequent_codes(rows.codes)
-    data = lightgbm.Dataset(relative_codes(rows.codes, usual), rows.labels, weight=rows.weight, params=parameters)
+    data = lightgbm.Dataset(
+        relative_codes(rows.codes, usual, n_varying), rows.labels, weight=rows.weight, params=parameters
+    )
     held_out = data.create_valid(
-        relative_codes(validation.codes, usual), validation.labels, weight=validation.weight, params=parameters
+        relative_codes(validation.codes, usual, n_varying),
+        validation.labels,
+        weight=validation.weight,
+        params=parameters,
     )
     booster = lightgbm.Booster(parameters, data).add_valid(held_out, "validation")
     best_size = _boost(booster, max(1, max_leaves // n_leaves), growth)
@@ -132,11 +139,16 @@ def most_frequent_codes(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.array([np.bincount(column).argmax() for column in some.T], np.uint8)
 
 
-def relative_codes(codes: NDArray[np.uint8], usual: NDArray[np.uint8]) -> NDArray[np.float32] | csr_array:
-    """Return the codes less those that most rows have, as LightGBM takes them: what is zero costs it little."""
+def relative_codes(
+    codes: NDArray[np.uint8], usual: NDArray[np.uint8], n_varying: int
+) -> NDArray[np.float32] | csr_array:
+    """Return the codes less those that most rows have, as LightGBM takes them: what is zero costs it little.
+
+    They are sparse where they are few among the entries of the columns that vary.
+    """
     relative = np.subtract(codes, usual, dtype=np.float32)
     some = relative[:: max(1, len(codes) // MODE_ROWS)]
-    return csr_array(relative) if np.count_nonzero(some) < SPARSE_SHARE * some.size else relative
+    return csr_array(relative) if np.count_nonzero(some) < SPARSE_SHARE * len(some) * n_varying else relative
 
 
 def _boost(booster: Any, max_trees: int, growth: Growth) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from opauc.additive.basis.column_names import CATEGORICAL_SUFFIX, TREES_SUFFIX
 from opauc.additive.drift import find_drift
 from opauc.additive.editing import TermEdit, list_edits
-from opauc.additive.explain import TermColumns, Terms, code_row_shares, row_shares
+from opauc.additive.explain import TermColumns, Terms
 from opauc.additive.leaks import find_leaks
 from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, PAIRS, SAMPLE, ModelSelection
 from opauc.additive.state import AdditiveFit
@@ -294,21 +294,12 @@ def edits_as_json(terms: Terms) -> list[Json]:
 
 def shown_terms(terms: Terms) -> list[ShownTerm]:
     """Return every term with the share of the rows along it, the most important first."""
-    rows = {term.name: _rows_along(terms, term) for term in terms.term_columns}
     return [
-        ShownTerm(term.name, term.inputs, term.at, term.value, term.error, term.importance, rows[term.name])
+        ShownTerm(
+            term.name, term.inputs, term.at, term.value, term.error, term.importance, terms.shares_along(term.name)
+        )
         for term in terms.list_terms()
     ]
-
-
-def _rows_along(terms: Terms, term: TermColumns) -> Floats | None:
-    """Return the share of the rows at each value along a term of one input."""
-    model = terms.solution.current.model
-    if term.is_code:
-        return code_row_shares(model.bin_counts, model.random_effects.counts[term.levels])
-    if len(term.grid_inputs) != 1:
-        return None
-    return row_shares(terms.basis, model.bin_counts, model.random_effects.counts, term.grid_inputs[0])
 
 
 def selection_as_text(selection: ModelSelection) -> str:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from opauc.core.parameters import Option, check_param
 from opauc.data.sources import IN_MEMORY
-from opauc.errors import InputError
+from opauc.errors import InputError, MissingEngineError
+from opauc.types import Array
 
 # The method that reads a LazyFrame of polars, a frame of Dask, a dataset or scanner of pyarrow into memory.
 READ_METHODS = {"polars": "collect", "dask": "compute", "pyarrow": "to_table"}
+# The libraries of the data frames that users can ask for.
+PANDAS, POLARS = FRAME_LIBRARIES = ("pandas", "polars")
 # What Arrow raises for Python objects: of several kinds, integers beyond 64 bits, strings that are not Unicode.
 UNREADABLE = (pa.ArrowException, OverflowError, UnicodeEncodeError)
 
@@ -104,6 +109,43 @@ def to_table(data: Any) -> Any:
         with suppress(pa.ArrowException):  # a series has the interface too
             return pa.RecordBatchReader.from_stream(data).read_all()
     return data
+
+
+def frame_library(data: object) -> str:
+    """Return the library of a data frame that goes with data: polars for its frames, pandas for all else.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from opauc.data.frames import frame_library
+    >>> frame_library(pl.DataFrame({"age": [30]})), frame_library([[30.0]])
+    ('polars', 'pandas')
+    """
+    return POLARS if type(data).__module__.partition(".")[0] == POLARS else PANDAS
+
+
+def new_frame(columns: Mapping[str, Array], library: str, index: object = None) -> Any:
+    """Return columns as a data frame of pandas, with an index, or of polars, in which nan becomes null.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.data.frames import new_frame
+    >>> new_frame({"age": np.array([30.0, 40.0])}, "pandas", index=[7, 8])["age"].to_dict()
+    {7: 30.0, 8: 40.0}
+    """
+    check_param("to_frame", "as_frame", library, Option(FRAME_LIBRARIES))
+    try:
+        module = import_module(library)
+    except ImportError as error:
+        raise MissingEngineError(f"{library} is not installed; to_frame(as_frame={library!r}) needs it") from error
+    if library == PANDAS:
+        return module.DataFrame(dict(columns), index=index)
+    return module.DataFrame({name: _of_polars(values) for name, values in columns.items()}).fill_nan(None)
+
+
+def _of_polars(values: Array) -> Any:
+    return values.tolist() if values.dtype == object else values
 
 
 def is_table(data: object) -> bool:

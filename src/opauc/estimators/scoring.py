@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from opauc.core.fit import Fit
@@ -15,11 +16,15 @@ from opauc.core.model import Model, RowReading
 from opauc.core.scorer import Scorer
 from opauc.core.threshold import Threshold
 from opauc.core.transaction import changing, reading
-from opauc.errors import InputError, ParameterError
+from opauc.errors import InputError, OpaucError, ParameterError
 from opauc.estimators.input_checks import encode_labels, is_in_memory
+from opauc.estimators.notebook import FittedSummary, message_html, summary_html
 from opauc.metrics.exact_auc import exact_auc
 from opauc.metrics.thresholds import ThresholdRule, choose_threshold
 from opauc.types import Array, Floats
+
+# The type of what notebooks show.
+HTML = "text/html"
 
 
 class Scored(NamedTuple):
@@ -249,6 +254,33 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _, scores, classes = self._scored_in_parts(X)
         labels, _ = encode_labels(column_or_1d(y), classes)
         return exact_auc(labels, scores, sample_weight)
+
+    def _repr_html_inner(self) -> str:
+        """Return the diagram of scikit-learn and, of a fitted model, its largest parts."""
+        diagram: str = super()._repr_html_inner()
+        return diagram + self._summary_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Return what notebooks show: text, and the diagram with the largest parts."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if HTML in bundle:
+            bundle[HTML] += self._summary_html()
+        return bundle
+
+    def _summary_html(self) -> str:
+        """Return the largest parts of a fitted model as HTML, or why there are none; nothing of one without rows."""
+        if not self.__sklearn_is_fitted__():
+            return ""
+        try:
+            with reading(self):
+                summary = self._summary()
+        except (OpaucError, NotFittedError) as error:
+            return message_html(error)
+        return "" if summary is None else summary_html(summary)
+
+    def _summary(self) -> FittedSummary | None:
+        """Return the largest parts of the fitted model; None where it has none."""
+        return None
 
     def _scored_in_parts(self, X: Any) -> Scored:
         """Score rows; those of a stream batch by batch, in constant memory but for the scores."""

@@ -19,6 +19,7 @@ from opauc.core.transaction import Transaction, changing, reading
 from opauc.data.encode.table_features import OneHotReading
 from opauc.estimators.algebra import SumsAlgebra
 from opauc.estimators.input_checks import CheckedBatch, check_classes
+from opauc.estimators.notebook import MAX_ROWS, FittedSummary, ShownPart, sign_of
 from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.linear.fit import LinearFit
 from opauc.linear.input import check_batch, check_known_batch, check_rows, set_reading
@@ -52,6 +53,25 @@ class LinearClassifier(ScoringClassifier):
         scorer = super()._scorer()
         assert isinstance(scorer, LinearScorer), "fits of this family have no other"
         return scorer
+
+    def _summary(self) -> FittedSummary | None:
+        """Return the largest weights, in units of their features' deviations where these are known."""
+        weights, spread = self._scorer().weights, self._fitted.feature_spread
+        effects = np.abs(weights if spread is None else weights * spread.deviations)
+        if not weights.any():
+            return None  # rows of one class so far
+        names, largest = self._feature_names(), np.argsort(-effects, kind="stable")[:MAX_ROWS].tolist()
+        parts = [
+            ShownPart(f"x{j}" if names is None else names[j], float(effects[j]), sign_of(weights[j]))
+            for j in largest
+            if weights[j]
+        ]
+        measure = "|weight|" if spread is None else "|weight| × deviation"
+        return FittedSummary(parts, int(np.count_nonzero(weights)), "feature", measure, self._known_auc())
+
+    def _known_auc(self) -> str:
+        """Return the AUC that training has measured, empty where it has measured none."""
+        return ""
 
     def _scored(self, X: ArrayLike) -> Scored:
         """Check rows and score them; other threads may train meanwhile."""

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 from numpy.typing import ArrayLike
 
 from opauc.core.transaction import reading
+from opauc.estimators.notebook import auc_text
 from opauc.linear.drift import DriftingExact
 from opauc.linear.estimator import SumsClassifier
 from opauc.linear.exact_cv import Selection
@@ -369,6 +370,14 @@ class OPAUC(SumsClassifier):
             if isinstance(learner, DriftingExact):
                 return learner.leaderboard(self._fitted.state).forgetting_factor
         return float(self.forgetting_factor)
+
+    def _known_auc(self) -> str:
+        """Return the progressive AUC where candidates were compared by it."""
+        learner = self._fitted.solver
+        if not isinstance(learner, ProgressiveSelection):
+            return ""
+        board = learner.leaderboard(self._fitted.state)
+        return f"Progressive AUC {auc_text(board.aucs[board.winner])}"
 
     def _checked_groups(self, groups: ArrayLike | None) -> ArrayLike | None:
         """Return the groups; raise where pairs are within groups and there are none, or the reverse."""

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opauc.core.transaction import changing
 from opauc.estimators.docstrings import own_docstrings
+from opauc.estimators.notebook import auc_text
 from opauc.linear.estimator import SumsClassifier
 from opauc.linear.exact_cv import ExactCV, Selection
 from opauc.linear.grid import GridSelection, GridSolver
@@ -312,6 +313,15 @@ class OPAUCCV(SumsClassifier):
 
     def _selection(self) -> Selection | GridSelection:
         return self._cv_solver().selection(self._fitted.state)
+
+    def _known_auc(self) -> str:
+        """Return the AUC by which the settings were chosen, where it was one."""
+        found = self._selection()
+        if isinstance(found, GridSelection):
+            return f"Progressive AUC {auc_text(found.aucs[found.winner])}"
+        if found.criterion != "auc" or not found.scores.size:
+            return ""
+        return f"AUC on folds held out, if scores are normal: {auc_text(found.means()[found.chosen])}"
 
     def _cv_solver(self) -> ExactCV | Logistic | GridSolver[Any]:
         check_is_fitted(self)

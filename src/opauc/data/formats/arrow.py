@@ -29,6 +29,8 @@ from opauc.errors import InputError
 
 # Without a buffer pyarrow reads a whole column of a row group at once; so small a one costs no time.
 BUFFER_BYTES = 2**16
+# Compressed bytes of the row groups of a URL that are read at once, unless one alone has more.
+REMOTE_BYTES = 2**25
 PARQUET_MAGIC, ARROW_FILE, STREAM, FEATHER_1 = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
 HEAD_BYTES = 2**16
 
@@ -97,7 +99,7 @@ class ArrowReader:
             fingerprint.check_unchanged(at_end=True)
 
     def _parquet(self, source: ByteSource, start: int, stop: int) -> Batches:
-        # Of a URL the columns of a row group are read at once, in few requests, and are in memory compressed.
+        # Of a URL the columns of some row groups are read at once, in few requests, and are in memory compressed.
         remote = is_url(source.path)
         with (
             arrow_file(source.path) as opened,
@@ -109,15 +111,12 @@ class ArrowReader:
             roles, columns = self.columns.resolve(names, source.name)
             used = [names[position] for position in roles.used()]
             batch_rows = rows_per_batch(len(used))
-            first = 0
-            for group in range(file.num_row_groups):
-                beyond = first + file.metadata.row_group(group).num_rows
+            for groups, first, beyond in _runs(file.metadata, REMOTE_BYTES if remote else 0):
                 source.passed = source.size * beyond // max(file.metadata.num_rows, 1)
                 if beyond > start and first < stop:
                     # Two threads are no faster and would take a core from training.
-                    batches = file.iter_batches(batch_rows, [group], used, use_threads=False)
+                    batches = file.iter_batches(batch_rows, groups, used, use_threads=False)
                     yield from ((row, batch, columns) for row, batch in _between(batches, first, start, stop))
-                first = beyond
 
     def _arrow_file(self, source: ByteSource, start: int, stop: int) -> Batches:
         with arrow_file(source.path) as file:
@@ -148,6 +147,20 @@ class ArrowReader:
                     yield batch.select(used)
 
             yield from ((row, batch, columns) for row, batch in _between(batches(), 0, start, stop))
+
+
+def _runs(metadata: parquet.FileMetaData, most: int) -> Iterator[tuple[list[int], int, int]]:
+    """Yield row groups that are read at once, their first row and the row after them: of some bytes at most, or one."""
+    run, n_bytes, first, beyond = list[int](), 0, 0, 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        size = sum(group.column(at).total_compressed_size for at in range(group.num_columns))
+        if run and n_bytes + size > most:
+            yield run, first, beyond
+            run, n_bytes, first = [], 0, beyond
+        run, n_bytes, beyond = [*run, number], n_bytes + size, beyond + group.num_rows
+    if run:
+        yield run, first, beyond
 
 
 def table_byte_ranges(path: str, size: int) -> list[ByteRange]:
