@@ -6,9 +6,11 @@ import shutil
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import opauc as library
+from opauc.api.evaluate import about_page
 
 
 @pytest.fixture
@@ -62,3 +64,26 @@ def test_the_function_warns_too():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert library.evaluate("model", "april.csv").trained_on == []
+
+
+def test_the_page_says_when_and_how_it_was_made_and_counts_the_rows_that_predict_calls_positive(folder, opauc):
+    opauc("threshold", "model", "april.csv", "--at-recall", "0.8", "-o", "chosen", "-q")
+    opauc("evaluate", "chosen", "april.csv", "--report", "page.html")
+    page = re.sub("<wbr>", "", (folder / "page.html").read_text(encoding="utf-8"))
+    assert "<td>opauc evaluate chosen april.csv --report page.html</td>" in page
+    assert re.search(r"<td>\d{4}-\d\d-\d\d \d\d:\d\d UTC</td>", page)
+    (cells,) = re.findall(r'<th scope="row">predict: at_recall=0.8</th>(.*?)</tr>', page)
+    numbers = [float(number.rstrip(" %")) for number in re.findall(r">([^<]+)</td>", cells.replace("\u2212", "-"))]
+    model = library.load("chosen")
+    assert numbers[0] == pytest.approx(model.threshold_.score, abs=1e-3)
+    assert numbers[2] == pytest.approx(100 * model.threshold_.recall.value, abs=0.05)
+    table = pd.read_csv("april.csv")
+    positive, predicted = (table["y"] == 1).to_numpy(), model.predict(table[["x"]]) == model.classes_[1]
+    counts = [(positive & predicted).sum(), (~positive & predicted).sum()]
+    counts += [(~positive & ~predicted).sum(), (positive & ~predicted).sum()]
+    assert numbers[4:] == [5.0 * count for count in counts]
+
+
+def test_a_password_in_the_command_is_left_out():
+    command = about_page("opauc report m --database postgresql://ann:secret@host/sales")["Command"]
+    assert command == "opauc report m --database postgresql://ann:…@host/sales"
