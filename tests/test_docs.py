@@ -37,7 +37,7 @@ QUESTIONS = {
     "Are probabilities calibrated?": ("how-to/probabilities.md#calibrate", "CalibratedClassifierCV"),
     "sample_weight, class_weight?": ("how-to/imbalanced-data.md#weights", "no `class_weight`"),
     "How many rows and columns, how much memory, how long?": ("how-to/larger-than-memory.md#how-much", "16 d²"),
-    "Terms as a data frame, plotted?": ("how-to/explain.md#terms-as-a-data-frame", "pd.DataFrame"),
+    "Terms as a data frame, plotted?": ("how-to/explain.md#terms-as-a-data-frame", "to_frame"),
     "Feature importances?": ("how-to/explain.md#importances", "feature_importances_"),
     "SHAP?": ("how-to/explain.md#shap", "SHAP value"),
     "Does a model file stay readable?": ("reference/model-file.md#compatibility", "0.1.0"),

@@ -86,7 +86,7 @@ def test_columns_and_random_effects_solve_one_dense_system_and_are_blended_with_
     weights, blend = fitted.final.weights, model.blend.weights
     matrix, rhs = dense_system(fitted, n_rows)
     solution = np.linalg.solve(matrix, rhs)
-    additive = model._fit(POLICY.smoothing.in_float64(), narrow=False)  # trees may take its weight away
+    additive, _ = model._fit(POLICY.smoothing.in_float64(), 1.0, narrow=False)  # trees may take its weight away
     unblended = np.concatenate([additive.weights, additive.effects])
     assert_allclose(unblended, solution, atol=1e-6 * np.abs(solution).max())
     assert np.abs(additive.effects).max() > 0.1

@@ -81,7 +81,10 @@ def test_shards_like_a_model_merge_with_it(opauc):
             ("few.csv", "--label", "bought", "--engine", "dask"),
             "fix no basis for shards: they are processed by one core",
         ),
-        (("rows.csv", "--label", "bought", "--engine", "dask", "--resume"), "checkpoints are for rows in order"),
+        (
+            ("rows.csv", "--label", "bought", "--engine", "dask", "--resume"),
+            "checkpoints and time budgets are for rows in order",
+        ),
         (("rows.csv", "other.csv", "--label", "bought", "--n-jobs", "2"), "other.csv: no column city"),
     ],
 )

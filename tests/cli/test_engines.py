@@ -93,7 +93,7 @@ def test_bad_rows_are_reported(opauc, data, tmp_path):
     ("words", "message"),
     [
         (("--engine", "abacus"), "--engine: unknown engine 'abacus'; expected one of dask, spark, cuda"),
-        (("--engine", "dask", "--resume"), "--engine dask: checkpoints are for rows in order"),
+        (("--engine", "dask", "--resume"), "--engine dask: checkpoints and time budgets are for rows in order"),
         (("--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"), "no Dask scheduler answers there"),
         (("--engine", "spark", "--scheduler", "spark://127.0.0.1:1"), "127.0.0.1:1: no Spark master answers there"),
         (("--scheduler", "tcp://127.0.0.1:1"), "--scheduler is the address of a cluster: add --engine dask"),

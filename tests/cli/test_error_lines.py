@@ -56,7 +56,7 @@ LINES = {
     "train t.csv --label Churn --solver exakt": (
         "--solver: unknown solver 'exakt'; expected one of exact, gam, auto, sgd, progressive_selection"
     ),
-    "train t.csv --slover exact": "unknown option '--slover'; expected one of --solver, --scheduler",
+    "train t.csv --slover exact": "unknown option '--slover'; expected one of --solver, --scheduler, --sql",
     "train t.csv --format parqet": (
         "--format: unknown format 'parqet'; expected one of parquet, libsvm, csv, tsv, arrow, jsonl, numpy"
     ),
@@ -167,7 +167,7 @@ def swapped_calls(table, folder):
     yield lambda: model.predict(renamed), f"memory: {absent}, {others} and 1 more"
     yield (
         lambda: library.train(table, label="churn"),
-        f"the table: no column churn; there are Churn, {LISTED} and 1 more",
+        f"data in memory: no column churn; there are Churn, {LISTED} and 1 more",
     )
     yield (
         lambda: library.train(table, label="Churn", solver="exakt"),

@@ -12,7 +12,10 @@ from opauc.report.style import LIGHT
 from tests.report.browser import CHROMIUM, FLAGS
 
 # The logo has colors of its own.
-PICTURES = sorted(path for path in (Path(__file__).parents[2] / "docs").rglob("*.svg") if path.name != "logo.svg")
+DOCS = Path(__file__).parents[2] / "docs"
+PICTURES = sorted(
+    path for path in DOCS.rglob("*.svg") if path.name != "logo.svg" and "_build" not in path.relative_to(DOCS).parts
+)
 
 
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.name)

@@ -164,6 +164,8 @@ def train(
     if isinstance(result.model.fit, AdditiveFit):
         if isinstance(sources[0], TableSource):
             model.set_params(**_declared(sources[0], reading))
+            if "n_jobs" in given:
+                model.set_params(n_jobs=training.n_jobs)
         for leak in find_leaks(result.model.fit, input_names(result.model)):
             warnings.warn(leak, stacklevel=2)
     return model

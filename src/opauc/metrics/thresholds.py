@@ -13,6 +13,9 @@ from opauc.metrics.exact_auc import check_scores
 from opauc.metrics.streaming_auc import StreamingAuc
 from opauc.types import Floats
 
+# Share of the largest cost by which rounding may tell equal costs apart: the highest threshold of them is chosen.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class ThresholdRule:
@@ -165,4 +168,5 @@ def _place(false: NDArray[np.int64], true: NDArray[np.int64], rule: ThresholdRul
         return int(reached[-1]) + 1
     assert rule.cost_fp is not None, "one of the rules was given"
     assert rule.cost_fn is not None, "with both costs"
-    return int(np.argmin(rule.cost_fp * false + rule.cost_fn * (true[-1] - true)))
+    costs = rule.cost_fp * false + rule.cost_fn * (true[-1] - true)
+    return int(np.flatnonzero(costs <= costs.min() + ROUNDING * costs.max())[0])

@@ -111,7 +111,7 @@ def test_nothing_but_tables_scrolls_sideways_and_text_is_readable(tmp_path, evid
     assert found["scroll"] <= found["width"] <= width
     assert found["scripts"] == 0
     heights = [bottom - top for boxes in found["boxes"] for _, left, top, right, bottom in boxes if right > left]
-    assert min(heights) >= 13  # a font of 11 px
+    assert round(min(heights), 1) >= 13  # a font of 11 px; browsers place text between pixels
 
 
 def test_a_screen_that_asks_for_it_gets_dark_paper(tmp_path, evidence):

@@ -211,21 +211,21 @@ class WithinGroupMoments(Statistic):
     def merge(self, other: WithinGroupMoments) -> WithinGroupMoments:
         """Return the statistics of both sets of rows; groups that are open in both are joined."""
         self._check_same_groups(other)
+        moments = self.moments.merge(other.moments)  # raises for other widths
         kept = self.open.plus(other.open)
         keys, numbers = np.unique(kept.keys, return_inverse=True)
         youngest = np.full(keys.size, np.iinfo(np.int64).max)
         np.minimum.at(youngest, numbers, kept.ages)
         kept = kept._replace(ages=youngest[numbers])
-        return replace(
-            self, moments=self.moments.merge(other.moments), sums=self.sums.plus(other.sums), open=_compact(kept)
-        )
+        return replace(self, moments=moments, sums=self.sums.plus(other.sums), open=_compact(kept))
 
     def subtract(self, other: WithinGroupMoments) -> WithinGroupMoments:
         """Return the statistics of the rows that are not in `other`."""
         self._check_same_groups(other)
+        moments = self.moments.subtract(other.moments)  # raises for other widths
         sums = _checked(self.sums.plus(other.sums, -1))
         kept = _compact(self.open.plus(other.open._replace(weights=-other.open.weights)))
-        return replace(self, moments=self.moments.subtract(other.moments), sums=sums, open=kept)
+        return replace(self, moments=moments, sums=sums, open=kept)
 
     def restrict(self, features: ArrayLike) -> WithinGroupMoments:
         """Return the statistics of the given features only, in the given order."""
