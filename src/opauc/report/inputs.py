@@ -1,7 +1,6 @@
 """The input types of the report: plain values that no model family needs to know.
 
-`opauc.cli.evaluation.report_of` fills a `Report`; `opauc.cli.shown_terms`, `shown_penalty` and `shown_weights`
-fill the parts that come from a model.
+`opauc.api.evaluate.report_of` fills a `Report`; `opauc.api.describe` fills the parts that come from a model.
 """
 
 from __future__ import annotations

@@ -301,7 +301,7 @@ class WithinGroupMoments(Statistic):
         return complete, _compact(rest)
 
     def _check_same_groups(self, other: WithinGroupMoments) -> None:
-        """Raise unless groups are told apart and weighted in the same way."""
+        """Raise unless groups are distinguished and weighted in the same way."""
         if (self.max_gap, self.group_weight) != (other.max_gap, other.group_weight):
             raise IncompatibleMomentsError(
                 f"cannot merge sums with max_gap={self.max_gap} and group_weight={self.group_weight!r} with those of "
