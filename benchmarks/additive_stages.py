@@ -32,7 +32,7 @@ STAGES = {
     "crossed codes": [("opauc.additive.initial_fit", "", "find_crossed_codes")],
     "bin codes": [("opauc.additive.basis.bins", "ValueCodes", "of_rows")],
     "trees": [("opauc.additive.initial_fit", "", "grow_ensemble"), ("opauc.additive.initial_fit", "", "cross_fit")],
-    "blend": [("opauc.additive.initial_fit", "", "average_ensembles"), ("opauc.additive.blend", "", "fit_blend")],
+    "blend": [("opauc.additive.initial_fit", "", "average_ensembles"), ("opauc.additive.trees.blend", "", "fit_blend")],
     "model selection": [
         ("opauc.additive.model", "AdditiveLogistic", "with_candidates"),
         ("opauc.additive.selection", "CandidateModels", "update"),

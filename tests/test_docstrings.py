@@ -13,7 +13,7 @@ MODULES = ["opauc", "opauc.metrics", "opauc.engines", "opauc.baselines", "opauc.
 # What functions and methods return and take, which users meet without importing it.
 MORE = [
     "opauc.additive.drift.FeatureDrift", "opauc.additive.leaks.Leak", "opauc.additive.selection.ModelSelection",
-    "opauc.additive.state.ForgetReport", "opauc.additive.terms.Explanation", "opauc.additive.terms.Term",
+    "opauc.additive.state.ForgetReport", "opauc.additive.terms.terms.Explanation", "opauc.additive.terms.terms.Term",
     "opauc.api.evaluate.Evaluation", "opauc.api.observer.Progress", "opauc.api.options.TrainOptions",
     "opauc.api.warmup.WarmUp", "opauc.data.BadRows", "opauc.data.ReadOptions", "opauc.linear.effective_rank",
     "opauc.linear.moments.ClassMoments", "opauc.linear.moments.ClassSketch", "opauc.linear.moments.FoldMoments",

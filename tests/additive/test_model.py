@@ -9,12 +9,12 @@ from scipy.linalg import block_diag
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from opauc.additive.blend import ADDITIVE, INTERCEPT, TREES, Blend
-from opauc.additive.explain import Terms
 from opauc.additive.initial_fit import BasisModel
 from opauc.additive.policy import SMOOTHING_POLICY, TREE_POLICY, AdditivePolicy, Growth
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
+from opauc.additive.terms.explain import Terms
+from opauc.additive.trees.blend import ADDITIVE, INTERCEPT, TREES, Blend
 
 CATEGORICAL = np.array([True, True, False, False, False])
 SETTINGS = AdditiveSettings(max_columns=260, init_size=4000, random_state=0)

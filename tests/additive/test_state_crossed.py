@@ -8,9 +8,9 @@ from scipy.special import expit
 
 import opauc
 from opauc import OnePassGAM, load, save
-from opauc.additive.explain import Terms
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
+from opauc.additive.terms.explain import Terms
 from opauc.metrics import exact_auc
 
 CATEGORICAL = np.array([True, False, True, False])

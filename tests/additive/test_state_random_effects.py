@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from opauc import OnePassGAM, load, save
-from opauc.additive.explain import Terms
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
+from opauc.additive.terms.explain import Terms
 from opauc.metrics import exact_auc
 
 CATEGORICAL = np.array([True, True, False])

@@ -9,7 +9,7 @@ import pytest
 
 import opauc as library
 from opauc import OnePassGAM
-from tests.additive.test_edits import FRAME, LABELS, contributions, term_of
+from tests.additive.editing.test_edits import FRAME, LABELS, contributions, term_of
 from tests.cli.commands import one_line
 from tests.report.driver import Browser
 

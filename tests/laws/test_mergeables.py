@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 import opauc
-from opauc.additive.crossed_sums import CrossedSums
+from opauc.additive.crossed.sums import CrossedSums
 from opauc.additive.drift import BinCounts
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.random_effects import RandomEffectSums
@@ -240,7 +240,7 @@ OTHERS = {
     "Fit": "the abstract class of fits",
     "LinearFit": "merges the states of its solver, which are in CASES",
     "AdditiveFit": "merges AdditiveLogistic, which is in CASES, if the bases are the same",
-    "Blend": "merges BlendSums, which is in CASES, if the ensembles are the same: tests/additive/test_blend.py",
+    "Blend": "merges BlendSums, which is in CASES, if the ensembles are the same: tests/additive/trees/test_blend.py",
     "InitialRows": "a multiset of hashes: tests/additive/test_forget.py covers it",
     "ForgetReport": "two counts: tests/additive/test_forget.py covers them",
     "BatchFit": "refuses to merge",

@@ -16,15 +16,15 @@ import opauc
 from opauc import OPAUC, OPAUCCV, OnePassGAM
 from opauc.additive.basis.crossed_codes import CrossedCode, CrossedCodes, Member
 from opauc.additive.basis.random_effects import RandomEffects
-from opauc.additive.blend import Blend, ValidationRows
-from opauc.additive.editing import edit_term, remove_term
-from opauc.additive.explain import Terms
+from opauc.additive.editing.edit import edit_term, remove_term
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.initial_fit import BasisModel, basis_columns, encode_rows
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
-from opauc.additive.trees import CodedRows
+from opauc.additive.terms.explain import Terms
+from opauc.additive.trees.blend import Blend, ValidationRows
+from opauc.additive.trees.grow import CodedRows
 from opauc.baselines import OAM, OPAUCf, OPAUCrp, UniLog
 from opauc.core.checksummed_file import read_checksummed
 from opauc.core.loop import Trainer

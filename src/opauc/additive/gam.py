@@ -14,23 +14,23 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.constraints import Constraints
+from opauc.additive.constraints.constraints import Constraints
+from opauc.additive.constraints.named import Bounds, ColumnPair, Columns, ConstraintOptions, NamedBasis
+from opauc.additive.constraints.price import LabeledRows, Price, price
 from opauc.additive.drift import FeatureDrift, find_drift
-from opauc.additive.editing import TermEdit, edit_term, list_edits, remove_term
-from opauc.additive.explain import Terms
+from opauc.additive.editing.edit import TermEdit, edit_term, list_edits, remove_term
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.input import InMemoryRows, labeled_parts, labeled_table, next_rows
 from opauc.additive.leaks import Leak, find_leaks
-from opauc.additive.named_constraints import Bounds, ColumnPair, Columns, ConstraintOptions, NamedBasis
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
-from opauc.additive.price import LabeledRows, Price, price
-from opauc.additive.reasons import FEATURE, Reasons, check_reasons, find_reasons, input_features
 from opauc.additive.selection import ModelSelection
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit, ForgetReport
 from opauc.additive.stream_fit import fit_stream
-from opauc.additive.terms import Explanation, Term
+from opauc.additive.terms.explain import Terms
+from opauc.additive.terms.reasons import FEATURE, Reasons, check_reasons, find_reasons, input_features
+from opauc.additive.terms.terms import Explanation, Term
 from opauc.core.fit import only_scores
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, check_same_classes, different_kinds
@@ -977,7 +977,7 @@ class OnePassGAM(SumsAlgebra):
         with reading(self), self._threads():
             terms = self._terms()
             term, shares = terms.term(name), terms.shares_along(name)
-        from opauc.additive.plots import plot_term  # which needs matplotlib
+        from opauc.additive.terms.plots import plot_term  # which needs matplotlib
 
         return plot_term(term, shares, ax)
 
@@ -1011,7 +1011,7 @@ class OnePassGAM(SumsAlgebra):
         """
         n = check_param("plot_importances", "n", n, Count())
         terms = self.terms_
-        from opauc.additive.plots import plot_importances  # which needs matplotlib
+        from opauc.additive.terms.plots import plot_importances  # which needs matplotlib
 
         return plot_importances(terms, n, ax)
 

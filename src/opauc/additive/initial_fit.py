@@ -15,11 +15,10 @@ from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.basis.random_effects import RandomEffects
-from opauc.additive.blend import TREES, Blend, ValidationRows, average_ensembles
 from opauc.additive.codes import find_coded_inputs
-from opauc.additive.constrained_fit import BasisConstraints
-from opauc.additive.constraints import NO_CONSTRAINTS, Constraints
-from opauc.additive.crossed_search import CrossingRule, find_crossed_codes
+from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints
+from opauc.additive.constraints.fit import BasisConstraints
+from opauc.additive.crossed.search import CrossingRule, find_crossed_codes
 from opauc.additive.initial_sample import (
     Sample,
     SampleRows,
@@ -36,7 +35,8 @@ from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, Growth, Searc
 from opauc.additive.row_shards import sum_shards
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
-from opauc.additive.trees import CodedRows, GrowthLimits, code_folds, cross_fit, grow_ensemble
+from opauc.additive.trees.blend import TREES, Blend, ValidationRows, average_ensembles
+from opauc.additive.trees.grow import CodedRows, GrowthLimits, code_folds, cross_fit, grow_ensemble
 from opauc.core.threads import count_threads
 from opauc.types import Floats, Labels
 

@@ -14,15 +14,14 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.crossed_codes import NO_CROSSED_CODES, CrossedCodes
 from opauc.additive.basis.ensemble import TreeEnsemble
 from opauc.additive.basis.groups import ColumnGroups
-from opauc.additive.blend import ADDITIVE, BLEND_SCHEMA, INTERCEPT, TREES, Blend
-from opauc.additive.constrained_fit import (
+from opauc.additive.constraints.fit import (
     BasisConstraints,
     candidate_under_constraints,
     constrained_covariance,
     fit_constrained,
     nearest_weights,
 )
-from opauc.additive.crossed_sums import CROSSED_SCHEMA, CrossedSums
+from opauc.additive.crossed.sums import CROSSED_SCHEMA, CrossedSums
 from opauc.additive.drift import BIN_COUNTS_SCHEMA, BinCounts
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.penalties import Penalties
@@ -50,6 +49,7 @@ from opauc.additive.selection import (
 )
 from opauc.additive.smoothing import factorize, smooth, solve
 from opauc.additive.sums import SUMS_SCHEMA, LabeledRows, LinearizedSums
+from opauc.additive.trees.blend import ADDITIVE, BLEND_SCHEMA, INTERCEPT, TREES, Blend
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.core.logistic import linearize
 from opauc.core.model import never_added

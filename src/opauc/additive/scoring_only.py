@@ -10,11 +10,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.constraints import Constraints, SavedConstraints
-from opauc.additive.crossed_sums import CrossedSums
+from opauc.additive.constraints.constraints import Constraints, SavedConstraints
+from opauc.additive.crossed.sums import CrossedSums
 from opauc.additive.drift import BinCounts
-from opauc.additive.edits import Edits, SavedEdit
-from opauc.additive.explain import Terms
+from opauc.additive.editing.ledger import Edits, SavedEdit
 from opauc.additive.initial_fit import BasisModel
 from opauc.additive.initial_sample import WarmUpBuffer
 from opauc.additive.model import AdditiveLogistic, BasisColumns, FinalWeights
@@ -22,10 +21,11 @@ from opauc.additive.penalties import Penalties
 from opauc.additive.random_effects import RandomEffectSums
 from opauc.additive.selection import MODELS, SAMPLE, CandidateModels, ModelSelection
 from opauc.additive.settings import AdditiveSettings
-from opauc.additive.small_trees import from_small_arrays, small_terms, to_small_arrays
 from opauc.additive.state import EDITS, AdditiveFit, ForgetReport, settings_to_json
 from opauc.additive.sums import LinearizedSums
-from opauc.additive.terms import SavedTerms
+from opauc.additive.terms.explain import Terms
+from opauc.additive.terms.terms import SavedTerms
+from opauc.additive.trees.small_trees import from_small_arrays, small_terms, to_small_arrays
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.core.fit import only_scores
 from opauc.core.json_schema import json_as

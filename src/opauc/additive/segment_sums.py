@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.sparse import csr_array
 
-from opauc.additive.blend import SUMS_SCHEMA as BLEND_SUMS
 from opauc.additive.model import BIN_COUNTS, BLEND, CANDIDATES, CROSSED, RANDOM_EFFECTS, SUMS, AdditiveLogistic
+from opauc.additive.trees.blend import SUMS_SCHEMA as BLEND_SUMS
 from opauc.core.packed_sums import PackedArray, SegmentSums
 from opauc.types import Arrays, Floats
 

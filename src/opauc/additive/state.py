@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.constraints import NO_CONSTRAINTS, Constraints, SavedConstraints, Shape
-from opauc.additive.edits import NO_EDITS, Edits, LedgerEntry, SavedEdit
-from opauc.additive.fixed_terms import FixedTerms
+from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints, SavedConstraints, Shape
+from opauc.additive.constraints.shape_rows import DECREASING, INCREASING
+from opauc.additive.editing.fixed_terms import FixedTerms
+from opauc.additive.editing.ledger import NO_EDITS, Edits, LedgerEntry, SavedEdit
 from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
 from opauc.additive.initial_sample import InitialRows, RowFingerprints, WarmUpBuffer, pool_rare_categories
 from opauc.additive.model import AdditiveLogistic, BasisRows, FinalWeights
@@ -22,8 +23,7 @@ from opauc.additive.row_shards import sum_shards
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.segment_sums import add_segments, pack_sums, sum_sizes
 from opauc.additive.settings import AdditiveSettings, with_init_size
-from opauc.additive.shape_rows import DECREASING, INCREASING
-from opauc.additive.terms import SavedTerms
+from opauc.additive.terms.terms import SavedTerms
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.core.blas import one_blas_thread
 from opauc.core.fit import Fit

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opauc.additive.constraints.named import ConstraintOptions
+from opauc.additive.constraints.price import LabeledRows, Price, price
 from opauc.additive.gam import OnePassGAM
-from opauc.additive.named_constraints import ConstraintOptions
-from opauc.additive.price import LabeledRows, Price, price
 from opauc.api.observer import Observer
 from opauc.api.saving import estimator_of
 from opauc.api.scored_stream import Purpose, ScoredStream

@@ -11,11 +11,11 @@ import numpy as np
 
 from opauc.additive.basis.column_names import CATEGORICAL_SUFFIX, TREES_SUFFIX
 from opauc.additive.drift import find_drift
-from opauc.additive.editing import TermEdit, list_edits
-from opauc.additive.explain import TermColumns, Terms
+from opauc.additive.editing.edit import TermEdit, list_edits
 from opauc.additive.leaks import find_leaks
 from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, PAIRS, SAMPLE, ModelSelection
 from opauc.additive.state import AdditiveFit
+from opauc.additive.terms.explain import TermColumns, Terms
 from opauc.core.mergeable import FeatureSpread
 from opauc.core.model import Model
 from opauc.linear.scorer import LinearScorer

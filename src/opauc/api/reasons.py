@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opauc.additive.explain import Terms
-from opauc.additive.reasons import ATTRIBUTIONS, DIRECTIONS, FEATURE, REFERENCES, find_reasons, input_features
 from opauc.additive.state import AdditiveFit
+from opauc.additive.terms.explain import Terms
+from opauc.additive.terms.reasons import ATTRIBUTIONS, DIRECTIONS, FEATURE, REFERENCES, find_reasons, input_features
 from opauc.api.describe import input_names, terms_of
 from opauc.core.model import Model
 from opauc.data.encode.number_reading import OrdinalReading

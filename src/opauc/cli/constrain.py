@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from opauc.additive.named_constraints import ConstraintOptions
-from opauc.additive.price import ConstraintPrice, Price
+from opauc.additive.constraints.named import ConstraintOptions
+from opauc.additive.constraints.price import ConstraintPrice, Price
 from opauc.api.constrain import constrain_file
 from opauc.api.output_file import check_writable
 from opauc.cli import options as shared

@@ -29,7 +29,7 @@ from opauc.metrics import AucDifference
 from opauc.types import Floats
 
 if TYPE_CHECKING:
-    from opauc.additive.terms import Term
+    from opauc.additive.terms.terms import Term
     from opauc.api.cube.cube import Cube, Where
 
 # The stability index of every feature, however small.

@@ -1,0 +1,1 @@
+"""Crossed codes: combinations of inputs as random effects."""

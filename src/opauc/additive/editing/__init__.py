@@ -1,0 +1,1 @@
+"""Terms that users set or remove, and the ledger of that."""

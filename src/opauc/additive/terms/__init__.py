@@ -1,0 +1,1 @@
+"""The terms of additive models: values, standard errors, explanations, plots."""
