@@ -1,4 +1,4 @@
-"""What docs/editing.md shows: python examples/edit_a_model.py
+"""What docs/how-to/editing.md shows: python examples/edit_a_model.py
 
 A OnePassGAM of 50,000 simulated purchases (`million_rows.py`) whose age is not to be used, and whose curve of the
 amount must rise.

@@ -1,9 +1,9 @@
-"""What docs/metrics.md prints is what its code prints."""
+"""What docs/how-to/metrics.md prints is what its code prints."""
 
 import doctest
 from pathlib import Path
 
-TEXT = Path(__file__).parents[2] / "docs" / "metrics.md"
+TEXT = Path(__file__).parents[2] / "docs" / "how-to" / "metrics.md"
 
 
 def test_the_examples_print_what_is_written():

@@ -36,3 +36,12 @@ def test_a_picture_is_drawn_in_the_colors_of_the_page(picture, tmp_path):
 
 def _rgb(color):
     return np.array([int(pair, 16) for pair in re.findall("..", color[1:])])
+
+
+def test_the_picture_of_the_readme_shows_the_page():
+    root = DOCS.parent
+    name = re.search(r'<img src="([^"]+)"', (root / "README.md").read_text(encoding="utf-8"))[1]
+    pixels = np.asarray(Image.open(root / name).convert("RGB")).reshape(-1, 3).astype(int)
+    share = {name: np.mean(np.abs(pixels - _rgb(color)).max(1) < 24) for name, color in LIGHT.items()}
+    assert share["paper"] > 0.5, share
+    assert share["negative"] > 1e-3, share

@@ -1,10 +1,10 @@
-"""The examples of docs/cubes.md print what the page says."""
+"""The examples of docs/how-to/cubes.md print what the page says."""
 
 import doctest
 import re
 from pathlib import Path
 
-TEXT = (Path(__file__).parents[3] / "docs" / "cubes.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs" / "how-to" / "cubes.md").read_text(encoding="utf-8")
 
 
 def test_the_page_about_cubes_prints_what_it_says(tmp_path, monkeypatch):
