@@ -1,4 +1,4 @@
-"""The tables of docs/explanation/one-pass-gam.md from the trials that `experiments.tables --store` has kept.
+"""The tables of docs/benchmarks/tables.md from the trials that `experiments.tables --store` has kept.
 
     python -m experiments.tables_report STORE [--rows 100000] [--threads 1]
 
