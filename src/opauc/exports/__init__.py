@@ -1,0 +1,1 @@
+"""Fitted models written in other languages and formats, from one portable form of them."""

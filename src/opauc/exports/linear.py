@@ -1,0 +1,104 @@
+"""The portable form of linear models: a straight line for each number, a level for each category."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opauc.core.model import Model
+from opauc.data.encode.table_features import OneHotReading
+from opauc.errors import UnsupportedOperationError
+from opauc.exports.portable import CATEGORY, Axis, Column, Levels, Line, PortableModel, PortableTerm, Table
+from opauc.exports.table_columns import inputs_of, number_columns, one_hot_columns
+from opauc.linear.fit import LinearFit
+from opauc.linear.moments.classes import GroupMoments
+from opauc.linear.moments.folds import FoldMoments
+from opauc.linear.scorer import LinearScorer
+from opauc.types import Floats
+
+# More features than this are not exported: they would be those of sparse rows.
+MAX_FEATURES = 10_000
+# Finite and beyond any score: the probability is 0 or 1.
+CERTAIN = 1e308
+
+
+def linear_model(model: Model, scorer: LinearScorer) -> PortableModel:
+    """Return the portable form of a model with a linear scorer; raise for features that have no columns."""
+    columns, features, fills = _columns(model)
+    if scorer.unit_rows:
+        raise UnsupportedOperationError("cannot be exported: the score scales each row to length one")
+    width = 1 + max((int(part.max(initial=-1)) for part in features), default=-1)
+    weights = np.pad(scorer.weights, (0, max(0, width - scorer.weights.size)))
+    means = _means(model, width)
+    axes, terms = list[Axis](), list[PortableTerm]()
+    for at, (column, own) in enumerate(zip(columns, features, strict=True)):
+        if column.kind == CATEGORY:
+            axes.append(Levels(at, np.arange(float(own.size)), 1 + np.arange(own.size), 1 + own.size))
+            values = np.concatenate([[0.0], weights[own], [0.0]])
+        else:
+            axes.append(Line(at))
+            values = np.array([weights[own[0]] * fills[at], weights[own[0]]])
+        constant = 0.0 if means is None else -float(weights[own] @ means[own])
+        terms.append(PortableTerm(column.name, (at,), constant, (Table((at,), values),)))
+    labels = model.classes.tolist()
+    return PortableModel(
+        model.estimator, columns, inputs_of(columns), tuple(axes), tuple(terms), None,
+        scorer.intercept - sum(term.constant for term in terms), scorer.slope,
+        float(np.clip(scorer.offset, -CERTAIN, CERTAIN)), (labels[0], labels[1]),
+        0.0 if model.threshold is None else model.threshold.score, is_centered=means is not None,
+    )  # fmt: skip
+
+
+class _LinearColumns(NamedTuple):
+    """The columns of a model, the features of each, and what a missing number of each is taken for."""
+
+    columns: tuple[Column, ...]
+    features: list[NDArray[np.int64]]
+    fills: Floats
+
+
+def _columns(model: Model) -> _LinearColumns:
+    """Return the columns of a model; raise for features that have none."""
+    reading = model.reading if isinstance(model.reading, OneHotReading) else None
+    if reading is not None and reading.options.hash_bits is not None:
+        raise UnsupportedOperationError(
+            f"cannot be exported: its 2**{reading.options.hash_bits} features are hashes of names and have no columns"
+        )
+    if reading is not None and (reading.encoding is None or reading.encoding["numeric"] is None):
+        raise UnsupportedOperationError(
+            f"cannot be exported: its {model.n_features:,} features are those of LIBSVM rows and have no columns"
+        )
+    if model.fit.n_features > MAX_FEATURES:
+        raise UnsupportedOperationError(
+            f"cannot be exported: it has {model.fit.n_features:,} features, more than {MAX_FEATURES:,}"
+        )
+    if reading is None or reading.encoding is None or not reading.encoding["named"]:
+        names = model.feature_names or tuple(f"x{j}" for j in range(model.n_features))
+        columns = tuple(replace(column, is_required=True, is_strict=True) for column in number_columns(names))
+        return _LinearColumns(columns, [np.array([j]) for j in range(len(names))], np.zeros(len(names)))
+    state = reading.encoding
+    columns, n_numbers = one_hot_columns(state, reading.options), len(state["numeric"] or ())
+    fills, numbers = np.zeros(len(columns)), np.arange(n_numbers + len(state["categories"]))
+    if reading.options.missing == "mean":
+        fills[:n_numbers] = np.array(state["sums"]) / np.maximum(np.array(state["counts"]), 1.0)
+    of_column = np.array([None] * n_numbers + [name for name, _ in state["categories"]], dtype=object)
+    features = [numbers[[at]] for at in range(n_numbers)]
+    features += [np.flatnonzero(of_column == name) for name in state["categorical"]]
+    return _LinearColumns(columns, features, fills)
+
+
+def _means(model: Model, width: int) -> Floats | None:
+    """Return the means of the features over the training rows; None where the fit does not keep them."""
+    fit = model.fit
+    if not isinstance(fit, LinearFit) or fit.map is not None or not fit.solver.has_statistics:
+        return None
+    moments = fit.moments
+    if isinstance(moments, FoldMoments):
+        moments = moments.whole()
+    if not isinstance(moments, GroupMoments):
+        return None
+    mean = moments.total().mean
+    return np.pad(mean, (0, max(0, width - mean.size)))

@@ -1,0 +1,21 @@
+"""Fitted models to their portable form."""
+
+from __future__ import annotations
+
+from opauc.additive.state import AdditiveFit
+from opauc.core.model import Model
+from opauc.errors import UnsupportedOperationError
+from opauc.exports.additive import additive_model
+from opauc.exports.linear import linear_model
+from opauc.exports.portable import PortableModel
+from opauc.linear.scorer import LinearScorer
+
+
+def make_portable(model: Model) -> PortableModel:
+    """Return the portable form of a fitted model; raise UnsupportedOperationError for a model that has none."""
+    if isinstance(model.fit, AdditiveFit):
+        return additive_model(model, model.fit)
+    scorer = model.scorer
+    if isinstance(scorer, LinearScorer):
+        return linear_model(model, scorer)
+    raise UnsupportedOperationError(f"cannot be exported: {model.estimator} has neither terms nor weights of columns")
