@@ -9,7 +9,7 @@ import pytest
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
 
-MODULES = ["opauc", "opauc.metrics", "opauc.engines", "opauc.baselines", "opauc.errors"]
+MODULES = ["opauc", "opauc.metrics", "opauc.engines", "opauc.baselines", "opauc.errors", "opauc.mlflow", "opauc.river"]
 # What functions and methods return and take, which users meet without importing it.
 MORE = [
     "opauc.additive.drift.FeatureDrift", "opauc.additive.leaks.Leak", "opauc.additive.selection.ModelSelection",
