@@ -1,29 +1,20 @@
-"""Scores that are linear in the mapped rows."""
+"""Scores that are linear in the columns of a basis."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
 
 from scipy.special import expit
 
+from opauc.additive.basis.basis import Basis
+from opauc.additive.basis.score_tables import ScoreTables
 from opauc.types import Arrays, Floats, Rows
-
-
-class RowMap(Protocol):
-    """A map of rows to features."""
-
-    @property
-    def n_inputs(self) -> int:
-        """Length of a row."""
-
-    def products(self, rows: Rows, weights: Floats) -> Floats:
-        """Return the product of the weights with each mapped row."""
 
 
 @dataclass(frozen=True, eq=False)
 class MappedScorer:
-    """The score weights.map(row): the log-odds of the positive class.
+    """The score weights.columns(row): the log-odds of the positive class.
 
     Examples
     --------
@@ -35,7 +26,7 @@ class MappedScorer:
     [3.0, 2.0]
     """
 
-    map: RowMap
+    map: Basis
     weights: Floats
 
     @property
@@ -43,13 +34,18 @@ class MappedScorer:
         """Length of a row."""
         return self.map.n_inputs
 
+    @cached_property
+    def tables(self) -> ScoreTables:
+        """The basis and the weights as the kernel takes them."""
+        return ScoreTables.of(self.map, self.weights)
+
     def to_arrays(self) -> Arrays:
         """Return the weights; the map is stored elsewhere."""
         return {"weights": self.weights}
 
     def scores(self, rows: Rows) -> Floats:
         """Return the score of each row."""
-        return self.map.products(rows, self.weights)
+        return self.map.scores(rows, self.tables)
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probability of the positive class of rows with these scores."""

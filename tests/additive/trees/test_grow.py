@@ -11,7 +11,10 @@ from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
+from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
+from opauc.additive.basis.ensemble import ValidationGain
+from opauc.additive.basis.score_tables import ScoreTables
 from opauc.additive.policy import RANDOM_GROWTH, SLOW_GROWTH, TREE_POLICY, Growth
 from opauc.additive.trees.grow import (
     CodedRows,
@@ -88,6 +91,20 @@ def test_scores_and_leaves_are_those_of_lightgbm(growth, seed, boosters):
         leaves = booster.predict(relative, pred_leaf=True, num_iteration=ensemble.n_trees)
         first = ensemble.splits.roots + np.arange(ensemble.n_trees)
         assert_array_equal(ensemble.leaves(part) - first, leaves)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_models_score_trees_as_lightgbm_does(seed, boosters):
+    values, _, weight = draw_rows(seed)
+    codes, rows, validation = coded(seed)
+    ensemble = grow_ensemble(codes, rows, validation, TREE_POLICY.growth, max_leaves=2000)
+    [(booster, _)] = boosters
+    relative = codes.of_rows(values).astype(float) - most_frequent_codes(rows.codes)
+    theirs = booster.predict(relative, raw_score=True, num_iteration=ensemble.n_trees)
+    basis = Basis.of(values, weight, CATEGORICAL, n_knots=4).with_trees(ensemble, ValidationGain(9.0, 0.2))
+    tables = ScoreTables.of(basis, np.concatenate([np.zeros(basis.n_columns), ensemble.values]))
+    assert_allclose(tables.scores(values), theirs, rtol=1e-9, atol=1e-12)
+    assert_allclose(np.concatenate([tables.scores(row[None]) for row in values[:50]]), theirs[:50], atol=1e-12)
 
 
 def test_rows_of_rare_codes_are_given_to_lightgbm_as_sparse_ones_and_grow_the_same_trees(monkeypatch):

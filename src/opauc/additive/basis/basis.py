@@ -19,6 +19,7 @@ from opauc.additive.basis.knots import curve_roughness, surface_roughness
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import PairBasis
 from opauc.additive.basis.random_effects import NO_RANDOM_EFFECTS, RandomEffects
+from opauc.additive.basis.score_tables import ScoreTables
 from opauc.additive.basis.tables import SCHEMA, BasisTables, check_tables, main_tables, with_pair_tables
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, FIRST, LOOKUP_ROWS, NUMERIC, write_basis_rows
 from opauc.core.array_schema import ArrayRule, check_arrays, with_prefix
@@ -226,16 +227,13 @@ class Basis:
 
         `weights` may end with those of the columns.
         """
-        leaf_weights, scores = weights[self.n_additive :], list[Floats]()
+        return self.scores(rows, ScoreTables.of(self, weights))
 
-        def score(part: slice) -> Floats:
-            block = self.additive_products(self.rows(rows[part]), rows[part], weights)
-            if self.trees is not None and leaf_weights.any():
-                block += self.trees.products(self.trees.codes.of_rows(_dense(rows[part])), leaf_weights)
-            return block
-
-        work_in_order(score, self.row_blocks(rows.shape[0]), scores.append)
-        return scores[0] if len(scores) == 1 else np.concatenate([np.empty(0), *scores])
+    def scores(self, rows: Rows, tables: ScoreTables) -> Floats:
+        """Return the score of each row, given the tables of this basis and weights."""
+        parts = list[Floats]()
+        work_in_order(lambda part: tables.scores(_dense(rows[part])), self.row_blocks(rows.shape[0]), parts.append)
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
 
     def additive_products(self, columns: csr_array, rows: Rows, weights: Floats) -> Floats:
         """Return the score of each row, given its columns too, without the trees."""

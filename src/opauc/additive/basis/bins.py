@@ -147,10 +147,15 @@ class ValueCodes:
     def _codes_of(self, column: int) -> NDArray[np.uint8]:
         return self.category_codes[self.category_ends[column] : self.category_ends[column + 1]]
 
+    @property
+    def tables(self) -> CodeTables:
+        """The arrays as kernels take them."""
+        return CodeTables(*(getattr(self, name) for name in CodeTables._fields))
+
     def of_rows(self, rows: Floats) -> NDArray[np.uint8]:
         """Return the codes of the values of rows, of shape (n_rows, n_coded)."""
         out = np.empty((len(rows), self.n_coded), np.uint8)
-        tables = CodeTables(*(getattr(self, name) for name in CodeTables._fields))
+        tables = self.tables
         for start in range(0, len(rows), ROWS_PER_BLOCK):
             part = slice(start, start + ROWS_PER_BLOCK)
             write_value_codes(np.ascontiguousarray(rows[part]), tables, out[part])

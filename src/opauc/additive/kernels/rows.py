@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opauc.core.kernels.compile import borrowing, kernel
+from opauc.core.kernels.compile import borrowing, inlined, kernel
 
 # Kinds of inputs.
 LEFT_OUT, BINARY, NUMERIC, CATEGORICAL = range(4)
@@ -162,6 +162,17 @@ def densify_rows(rows, factors, out):
             line[rows.indices[at]] = factor * rows.data[at]
 
 
+@inlined
+def value_key(bits, odd):
+    """Return a hash of the bits of a float64 number, times an odd number; see `write_row_keys`."""
+    if bits & ABSOLUTE_BITS == 0:
+        bits = np.uint64(0)
+    elif bits & ABSOLUTE_BITS > INFINITE_BITS:
+        bits = np.uint64(1)
+    mixed = (bits ^ (bits >> np.uint64(32))) * odd
+    return (mixed ^ (mixed >> np.uint64(29))) * odd
+
+
 @kernel
 def write_row_keys(bits, odd, keys):
     """Write a hash of each row: the sum of the mixed bits of its values, each times an odd number of its column.
@@ -171,11 +182,5 @@ def write_row_keys(bits, odd, keys):
     for i in range(bits.shape[0]):
         key = np.uint64(0)
         for j in range(bits.shape[1]):
-            value = bits[i, j]
-            if value & ABSOLUTE_BITS == 0:
-                value = np.uint64(0)
-            elif value & ABSOLUTE_BITS > INFINITE_BITS:
-                value = np.uint64(1)
-            mixed = (value ^ (value >> np.uint64(32))) * odd[j]
-            key += (mixed ^ (mixed >> np.uint64(29))) * odd[j]
+            key += value_key(bits[i, j], odd[j])
         keys[i] = key

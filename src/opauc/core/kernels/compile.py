@@ -135,6 +135,13 @@ def borrowing(function: Function) -> Function:
     return _compile(function, _options_without_refcounts())
 
 
+def ordered(function: Function) -> Function:
+    """Compile `function` as `borrowing` does, with every sum in the order written: alone or among others, a row gets
+    the same bits.
+    """
+    return _compile(function, {**_options_without_refcounts(), "fastmath": False})
+
+
 def in_python(compiled: Function) -> Function:
     """Return the Python function of a kernel, for inputs too small to be worth loading machine code."""
     plain: Function = getattr(compiled, "py_func", compiled)
