@@ -17,7 +17,7 @@ NAMES = {
         "Cube", "DivergedError", "DivergenceWarning", "EngineError", "IncompatibleMomentsError", "InputChangedError",
         "InputError", "MalformedRowError", "MissingEngineError", "OPAUC", "OPAUCCV", "OnePassGAM", "OpaucError",
         "ParameterError", "StatisticsOverflowError", "TooManyBadRowsError", "UnknownNameError", "UnreadableFileError",
-        "UnsupportedOperationError", "__version__", "compare", "evaluate", "load", "predict", "save", "train",
+        "UnsupportedOperationError", "__version__", "compare", "evaluate", "export", "load", "predict", "save", "train",
         "update", "warmup",
     },
     "opauc.baselines": {

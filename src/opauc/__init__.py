@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from opauc.api.compare import compare
     from opauc.api.cube.cube import Cube
     from opauc.api.evaluate import evaluate
+    from opauc.api.export import export
     from opauc.api.predict import predict
     from opauc.api.saving import load, save
     from opauc.api.train import train
@@ -63,6 +64,7 @@ __all__ = [
     "__version__",
     "compare",
     "evaluate",
+    "export",
     "load",
     "predict",
     "save",
@@ -79,6 +81,7 @@ _LAZY = {
     "OnePassGAM": "opauc.additive.gam",
     "compare": "opauc.api.compare",
     "evaluate": "opauc.api.evaluate",
+    "export": "opauc.api.export",
     "load": "opauc.api.saving",
     "predict": "opauc.api.predict",
     "save": "opauc.api.saving",

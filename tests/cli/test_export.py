@@ -1,9 +1,11 @@
-"""`opauc export --scoring`: a small file for every verb that does not train."""
+"""`opauc export`: models in other formats, and a small file for every verb that does not train."""
 
 import json
 
 import numpy as np
 import pytest
+
+from opauc import export, load
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +69,30 @@ def test_training_merging_and_forgetting_are_refused_in_one_line(files, opauc, t
     assert not list(tmp_path.iterdir())
 
 
-def test_an_export_names_what_it_needs(files, opauc, tmp_path):
-    _, full, _ = files
-    code, _, err = opauc("export", full, "-o", tmp_path / "small.opauc")
-    assert (code, err) == (2, "opauc: there is one kind of export: give --scoring\n")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "small.opauc"], "small.opauc: for a small model file give --scoring"),
+        (["-o", "a.opauc", "--scoring", "--to", "json"], "--scoring is a format of its own; leave out --to json"),
+        (["-o", "a.txt"], "a.txt: the ending '.txt' is of no format; name one (--to) or end the name with one of "),
+        (["-o", "a.json", "--to", "jason"], "unknown format of export 'jason'; expected one of json"),
+        (["-o", "a.json", "--dialect", "spark"], "the format json does not take --dialect; these do: "),
+        (["-o", "a.json", "--reasons", "2"], "the format json does not take --reasons; these do: "),
+    ],
+)
+def test_an_export_names_what_it_needs(arguments, message, files, opauc, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = opauc("export", files[1], *arguments)
+    assert code == 2
+    assert err.startswith(f"opauc: {message}")
+    assert err.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_the_file_is_what_python_writes(files, opauc, tmp_path):
+    code, out, err = opauc("export", files[1], "-o", tmp_path / "model.json")
+    assert code == 0, err
+    assert f"{tmp_path / 'model.json'}: " in out + err
+    export(load(files[1]), tmp_path / "same.json")
+    assert (tmp_path / "model.json").read_bytes() == (tmp_path / "same.json").read_bytes()
+    assert json.loads((tmp_path / "model.json").read_text())["estimator"] == "OnePassGAM"

@@ -34,7 +34,7 @@ VERBS = {
     "compare": "Train methods with default settings on the same rows and score the same held-out rows.",
     "update": "Train a model further on new rows, which are read as those before.",
     "merge": "Merge models trained on different rows into the model of all of them.",
-    "export": "Write a small file of an additive model that scores and explains rows, and cannot be trained further.",
+    "export": "Write a model in another language or format, or as a small file that only scores.",
     "edit": "Write a page on which the terms of an additive model are edited, or apply its patch.",
     "forget": "Remove rows from a model without training it again.",
     "constrain": "Constrain an additive model without its rows, and print what that costs.",

@@ -162,6 +162,14 @@ FACTORIES = Registry(
     },
 )
 
+# Formats that `opauc export` writes, in the order in which they are listed to people.
+EXPORTS = Registry(
+    "format of export",
+    {
+        "json": "opauc.exports.json_text:JSON",
+    },
+)
+
 # How rows are read, by the names in model files.
 READINGS = Registry(
     "reading",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import singledispatch
 
+from opauc.exports.format import ExportFormat, ExportOptions
 from opauc.exports.portable import (
     Axis,
     Column,
@@ -152,3 +153,11 @@ def trees_to_json(trees: Trees) -> Json:
         "roots": trees.roots.tolist(),
         "values": trees.values.tolist(),
     }
+
+
+def write_json(model: PortableModel, options: ExportOptions) -> bytes:  # noqa: ARG001
+    """Return the content of a JSON file of a model."""
+    return json_text(model).encode()
+
+
+JSON = ExportFormat("json", (".json",), write_json)

@@ -1,0 +1,94 @@
+"""Write fitted models in other languages and formats."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from opauc.api.output_file import check_writable
+from opauc.core.atomic_write import atomic_write
+from opauc.core.model import Model, load_model
+from opauc.core.registry import EXPORTS
+from opauc.core.transaction import reading
+from opauc.errors import Parameter, ParameterError
+from opauc.exports.format import ExportFormat, ExportOptions
+from opauc.exports.make_portable import make_portable
+
+
+def export(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    to: str | None = None,
+    reasons: int = 0,
+    dialect: str = "duckdb",
+) -> None:
+    """Write a fitted model in another language or format, in which it scores raw rows without this library.
+
+    Every format gives the score and the probability of a row, missing values and new categories included.
+
+    Parameters
+    ----------
+    model : estimator or path
+        A fitted `OnePassGAM`, `OPAUC` or `OPAUCCV` of columns, or its file.
+    path : path
+        File to write; one that is there is replaced.
+    to : str, default=None
+        The format; by default that of the ending of `path`.
+    reasons : int, default=0
+        How many reasons for its score are given with each row, where the format can.
+    dialect : str, default="duckdb"
+        The dialect of SQL.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> import opauc
+    >>> model = opauc.OPAUC().fit([[0.0], [1.0], [2.0], [4.0]], ["no", "no", "yes", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     opauc.export(model, f"{folder}/model.json")
+    ...     json.loads(Path(f"{folder}/model.json").read_text())["labels"]
+    {'negative': 'no', 'positive': 'yes'}
+    """
+    target = Path(path)
+    chosen = EXPORTS[to] if to is not None else _format_of(target)
+    options = ExportOptions(reasons, dialect)
+    _check_options(chosen, options)
+    check_writable(target)
+    if isinstance(model, str | os.PathLike):
+        content = chosen.write(make_portable(load_model(model)), options)
+    else:
+        with reading(model):
+            fitted: Model = model._to_model()
+        content = chosen.write(make_portable(fitted), options)
+    with atomic_write(target) as temporary:
+        temporary.write_bytes(content)
+
+
+def _format_of(path: Path) -> ExportFormat:
+    """Return the format of the ending of a file."""
+    known = {ending: name for name, one in EXPORTS.items() for ending in one.endings}
+    if path.suffix.lower() not in known:
+        endings = ", ".join(sorted(known))
+        raise ParameterError(
+            f"{path}: the ending {path.suffix!r} is of no format; name one (", Parameter("to", ...), f") or end the "
+            f"name with one of {endings}",
+        )  # fmt: skip
+    chosen: ExportFormat = EXPORTS[known[path.suffix.lower()]]
+    return chosen
+
+
+def _check_options(chosen: ExportFormat, options: ExportOptions) -> None:
+    """Raise where an option is given that the format does not take."""
+    for option in fields(options):
+        value = getattr(options, option.name)
+        if value != option.default and option.name not in chosen.options:
+            able = ", ".join(name for name, one in EXPORTS.items() if option.name in one.options)
+            raise ParameterError(
+                f"the format {chosen.name} does not take ", Parameter(option.name), f"; these do: {able or 'none'}"
+            )
+    if options.reasons < 0:
+        raise ParameterError(Parameter("reasons"), f" must be at least 0, got {options.reasons}")
