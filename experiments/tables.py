@@ -40,7 +40,7 @@ CALIBRATION_BINS = 15
 MOST_HIST_CATEGORIES = 255  # numbers of categories of an input that scikit-learn's trees take
 # Rows of the fit before the clock runs, 600 if not said: on so many OnePassGAM tries all that it ever does. EBM has
 # nothing to compile, and a fit to few rows of many columns takes it an hour.
-WARM_UP = {"gam": 6500, "uncrossed": 6500, "ebm": 0}
+WARM_UP = {"gam": 6500, "high": 6500, "uncrossed": 6500, "ebm": 0}
 # Returns the log-odds of the rows of a table.
 Scorer: TypeAlias = Callable[["Table"], Floats]
 # Fits labeled rows with a number of threads.
@@ -103,6 +103,12 @@ class Table:
 def gam(table: Table, labels: Labels, threads: int = 1) -> Scorer:
     """Return the scores of OnePassGAM with nothing set."""
     model = OnePassGAM(random_state=0, n_jobs=threads).fit(table.frame, labels)
+    return lambda other: model.decision_function(other.frame)
+
+
+def high(table: Table, labels: Labels, threads: int = 1) -> Scorer:
+    """Return the scores of OnePassGAM with effort="high"."""
+    model = OnePassGAM(effort="high", random_state=0, n_jobs=threads).fit(table.frame, labels)
     return lambda other: model.decision_function(other.frame)
 
 
@@ -216,6 +222,7 @@ def ebm(table: Table, labels: Labels, threads: int = 1) -> Scorer:
 
 METHODS: dict[str, Fit] = {
     "gam": gam,
+    "high": high,
     "uncrossed": uncrossed,
     "logistic": logistic,
     "lightgbm": lightgbm,

@@ -22,9 +22,9 @@ from experiments.datasets import available, raw_available
 from experiments.tables import Store, Trial
 
 EARLY_SETTINGS, EARLY = ("early31", "early63"), "early stop"
-PEERS = ("lightgbm", EARLY, "catboost", "xgboost", "histgradient", "logistic")
+PEERS = ("high", "lightgbm", EARLY, "catboost", "xgboost", "histgradient", "logistic")
 TITLES = {
-    "gam": "OnePassGAM", "lightgbm": "LightGBM", EARLY: "LightGBM, early stop",
+    "gam": "OnePassGAM", "high": "effort=\"high\"", "lightgbm": "LightGBM", EARLY: "LightGBM, early stop",
     "catboost": "CatBoost", "xgboost": "XGBoost", "histgradient": "HistGradientBoosting",
     "logistic": "logistic regression",
 }  # fmt: skip
