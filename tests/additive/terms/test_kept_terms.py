@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from opauc import OnePassGAM, load, save
-from opauc.additive.gam import _terms_of_models
+from opauc.additive.estimator.fitted import _terms_of_models
 
 
 def draw_rows(seed, n_rows=3000):
