@@ -79,9 +79,9 @@ def waived(path, code):
         return code in ("PR01", "PR02") and (bool(fields_of(owner)) or getattr(owner, "_is_protocol", False))
     if isinstance(owner, property):
         return code in ("EX01", "RT01", "SS05")
-    # Methods of statistics and results have a line, types, and the example of their class; estimators have all.
+    # Methods of statistics, results and errors have the example of their class; those of estimators have their own.
     holder = object_of(path.rsplit(".", 1)[0])
-    return code in ("EX01", "PR01", "RT01", "YD01") and inspect.isclass(holder) and not hasattr(holder, "fit")
+    return code == "EX01" and inspect.isclass(holder) and not hasattr(holder, "fit")
 
 
 def object_of(path):
