@@ -232,7 +232,19 @@ class GroupAuc:
 
 
 class AucsByGroup(NamedTuple):
-    """AUC and row counts of the groups with rows of both classes, by group key, and the number of the others."""
+    """AUC and row counts of the groups with rows of both classes.
+
+    Attributes
+    ----------
+    keys : ndarray of shape (n_groups,)
+        The hash of each group.
+    aucs : ndarray of shape (n_groups,)
+        The AUC within each group.
+    negatives, positives : ndarray of shape (n_groups,)
+        The rows of each class.
+    n_one_class : int
+        Groups with rows of one class, which are left out.
+    """
 
     keys: GroupKeys
     aucs: Floats

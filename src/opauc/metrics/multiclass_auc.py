@@ -27,7 +27,15 @@ MAX_CLASSES = 1000
 
 
 class Pair(NamedTuple):
-    """One AUC of the mean: that of a column of scores, of rows of its class against those of other classes."""
+    """One AUC of the mean: that of a column of scores, of rows of its class against those of other classes.
+
+    Attributes
+    ----------
+    positive : int
+        A class, whose column of scores ranks the rows.
+    negatives : tuple of int
+        The other classes.
+    """
 
     positive: int  # a class, whose column of scores ranks the rows
     negatives: tuple[int, ...]  # the other classes

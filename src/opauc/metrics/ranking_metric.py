@@ -19,7 +19,25 @@ from opauc.types import Floats
 
 
 class TableInfluence(NamedTuple):
-    """The influence on the share of a row of each class at each score, and what is known of small samples."""
+    """The influence of a row of each class at each score on a metric, as a share of its largest value.
+
+    Attributes
+    ----------
+    of_negatives, of_positives : ndarray of shape (n_scores,)
+        The influence of a row of the class at each score.
+    n_trials : float
+        The number of trials of a binomial share that would vary as much.
+    largest_of_negatives, largest_of_positives : float
+        The variance that the influences of the class can have at most.
+    n_informative_negatives, n_informative_positives : float
+        How many rows of the class decide the metric.
+    skewed : bool
+        Whether few rows can change the value much in one direction.
+    fixed_share : float
+        The share of the variance that is known without the rows.
+    policy : IntervalPolicy
+        How far the variance of few rows is trusted.
+    """
 
     of_negatives: Floats  # (n,)
     of_positives: Floats  # (n,)

@@ -44,6 +44,15 @@ CACHE_BYTES = 256 * 2**20
 class SegmentInfo(NamedTuple):
     """The keys of a segment, its rows, and its weight of each class.
 
+    Attributes
+    ----------
+    keys : dict of str to str
+        The value of each key.
+    rows : int
+        The number of rows.
+    negative, positive : float
+        The weight of the rows of each class.
+
     Examples
     --------
     >>> from opauc.api.cube.cube import SegmentInfo
