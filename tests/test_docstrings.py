@@ -14,8 +14,8 @@ from numpydoc.validate import validate
 MODULES = ["opauc", "opauc.metrics", "opauc.engines", "opauc.baselines", "opauc.errors", "opauc.mlflow", "opauc.river"]
 # What functions and methods return and take, which users meet without importing it.
 MORE = [
-    "opauc.additive.drift.FeatureDrift", "opauc.additive.leaks.Leak", "opauc.additive.selection.ModelSelection",
-    "opauc.additive.basis.basis.Basis", "opauc.additive.constraints.price.Price", "opauc.additive.editing.edit.TermEdit",
+    "opauc.additive.basis.basis.Basis", "opauc.additive.constraints.price.Price", "opauc.additive.drift.FeatureDrift",
+    "opauc.additive.editing.edit.TermEdit", "opauc.additive.leaks.Leak", "opauc.additive.selection.ModelSelection",
     "opauc.additive.state.ForgetReport", "opauc.additive.terms.reasons.Reasons",
     "opauc.additive.terms.terms.Explanation", "opauc.additive.terms.terms.Term", "opauc.api.cube.cube.SegmentInfo",
     "opauc.api.describe.ExampleRows", "opauc.api.evaluate.Evaluation", "opauc.api.observer.Progress",
