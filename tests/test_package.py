@@ -1,6 +1,7 @@
 """The wheel and the sdist: built, and the wheel tried from a folder of its own."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -80,3 +81,14 @@ def test_forms_and_workflows_are_yaml_and_run_what_exists(path):
             assert ("run" in step) != ("uses" in step)
             if step.get("run") == ".ci/run":
                 assert (ROOT / ".ci" / "run").exists()
+
+
+def test_every_note_of_a_change_reaches_the_changelog():
+    """Named after its kind, and an item of one list."""
+    pytest.importorskip("towncrier")  # of the group dev
+    notes = {path.name for path in (ROOT / "CHANGES.d").iterdir()} - {"README.md", "template.md.jinja"}
+    assert all(re.fullmatch(r"[a-z0-9-]+\.(feature|change|fix|doc)\.md", name) for name in notes), sorted(notes)
+    build = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", __version__]
+    draft = subprocess.run(build, capture_output=True, text=True, cwd=ROOT)
+    assert draft.returncode == 0, draft.stderr
+    assert len(re.findall(r"^- (?!- )", draft.stdout, re.MULTILINE)) == len(notes)

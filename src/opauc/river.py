@@ -154,6 +154,8 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         ----------
         x : dict
             A row as for `learn_one`.
+        **_ : object
+            Ignored: what pipelines of river pass on.
 
         Returns
         -------
@@ -175,6 +177,8 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         ----------
         x : dict
             A row as for `learn_one`.
+        **_ : object
+            Ignored: what pipelines of river pass on.
 
         Returns
         -------

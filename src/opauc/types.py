@@ -29,7 +29,13 @@ Settings: TypeAlias = Mapping[str, Any]
 
 
 class ClassCounts(NamedTuple):
-    """Rows of each class, each counted with its weight."""
+    """Rows of each class, each counted with its weight.
+
+    Attributes
+    ----------
+    negative, positive : float
+        The rows of each class, each counted with its weight.
+    """
 
     negative: float
     positive: float

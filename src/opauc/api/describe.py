@@ -60,7 +60,19 @@ class FitDescription:
 
 @dataclass(frozen=True, eq=False)
 class ExampleRow:
-    """A row of numbers, its row number from 1, its score and its class."""
+    """A row of the data that a page explains.
+
+    Attributes
+    ----------
+    row : ndarray of shape (n_features,)
+        Its values, as numbers.
+    number : int
+        Its number in the data, from 1.
+    score : float
+        Its score.
+    positive : bool
+        Whether it is positive.
+    """
 
     row: Floats
     number: int
@@ -70,7 +82,14 @@ class ExampleRow:
 
 @dataclass(frozen=True, eq=False)
 class ExampleRows:
-    """Rows worth explaining: that of the highest score, and the positive one of the lowest; None before there is one.
+    """Rows worth explaining.
+
+    Attributes
+    ----------
+    highest : ExampleRow or None
+        The row with the highest score; None before there is one.
+    lowest_positive : ExampleRow or None
+        The positive row with the lowest score; None before there is one.
 
     Examples
     --------

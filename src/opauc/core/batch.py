@@ -63,7 +63,7 @@ class RawBatch(NamedTuple):
 
 
 class SourceRecord(TypedDict):
-    """What was read of a source: its path, the bytes and rows of its content, and its hash."""
+    """What was read of a source: its `path`, the `bytes` and `rows` of its content, and its `sha256`."""
 
     path: str
     bytes: int

@@ -24,9 +24,16 @@ State = TypeVar("State", contravariant=True)
 class Selection(NamedTuple):
     """Cross-validation scores of the penalties, and the chosen one.
 
-    `scores` has one row per penalty and one column per fold that can be scored,
-    higher is better. A fold can be scored if both classes occur inside and
-    outside of it.
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        The penalties.
+    scores : ndarray of shape (n_alphas, n_scored)
+        A row per penalty, a column per fold with both classes inside and outside of it; higher is better.
+    chosen : int
+        The position of the chosen penalty.
+    criterion : str
+        What the scores are: of the pair loss, or of the AUC.
 
     Examples
     --------

@@ -36,10 +36,19 @@ PARTIAL_AUC_POLICY = PartialAucPolicy()
 
 
 class ObjectiveSelection(NamedTuple):
-    """The candidates for a partial AUC, what each reached on rows held out, and the index of the one taken.
+    """The candidates for a partial AUC, and the one taken.
 
-    `partial_aucs` are McClish-standardized. `errors` are the standard errors of their differences from the best
-    candidate that is no mixture, by leaving out one fold after the other.
+    Attributes
+    ----------
+    candidates : tuple of str
+        What each candidate minimizes.
+    partial_aucs : tuple of float
+        What each reached on rows held out, standardized as by McClish.
+    errors : tuple of float
+        The standard errors of the differences from the best candidate that is no mixture, by leaving out one
+        fold after the other.
+    chosen : int
+        The position of the candidate taken.
     """
 
     candidates: tuple[str, ...]

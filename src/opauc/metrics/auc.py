@@ -40,14 +40,41 @@ class Auc(RankingMetric):
         return "AUC"
 
     def of_table(self, table: ScoreTable) -> float:
-        """Return the AUC."""
+        """Return the AUC.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        auc : float
+            The AUC.
+
+        Raises
+        ------
+        ValueError
+            If a class has no rows.
+        """
         check_class_weights(table, "AUC")
         false, _ = table.corners()
         beaten = 1.0 - (false[1:] - table.negatives / 2) / false[-1]
         return float(np.dot(table.positives, beaten) / table.n_positives)
 
     def influence_of(self, table: ScoreTable) -> TableInfluence:
-        """Return the influence of the rows: their placements, less the mean."""
+        """Return the influence of the rows: their placements, less the mean.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        influence : TableInfluence
+            The influence of a row of each class at each score.
+        """
         false, true = table.corners()
         beaten = 1.0 - (false[1:] - table.negatives / 2) / false[-1]
         beating = (true[1:] - table.positives / 2) / true[-1]
@@ -65,7 +92,23 @@ class Auc(RankingMetric):
         )
 
     def bounds(self, stream: StreamingAuc) -> tuple[float, float]:
-        """Return the bounds of the AUC, which a streaming AUC computes in integers."""
+        """Return the bounds of the AUC, which a streaming AUC computes in integers.
+
+        Parameters
+        ----------
+        stream : StreamingAuc
+            The state of the rows of a stream.
+
+        Returns
+        -------
+        bounds : tuple of float
+            The lower and the upper bound.
+
+        Raises
+        ------
+        ValueError
+            If a class has no rows.
+        """
         if not stream.counts.all():
             self.of_table(ScoreTable.of_stream(stream))
         return stream.interval()

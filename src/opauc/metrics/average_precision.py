@@ -37,7 +37,23 @@ class AveragePrecision(RankingMetric):
         return "average precision"
 
     def of_table(self, table: ScoreTable) -> float:
-        """Return the average precision."""
+        """Return the average precision.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        value : float
+            The value of the metric.
+
+        Raises
+        ------
+        ValueError
+            If there are no positives.
+        """
         check_positives(table, self.name)
         return float(np.dot(table.positives, _precision(table)[0]) / table.n_positives)
 
@@ -46,6 +62,16 @@ class AveragePrecision(RankingMetric):
 
         A row counts among the rows above all positives of lower scores: there a positive raises the precision, a
         negative lowers it.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        influence : TableInfluence
+            The influence of a row of each class at each score.
         """
         precision, true, false = _precision(table)
         value, n_positives = float(np.dot(table.positives, precision) / table.n_positives), table.n_positives
@@ -67,6 +93,21 @@ class AveragePrecision(RankingMetric):
         Ties of positives raise the precision at their score, so the extremes are not those of one arrangement of the
         rows. At best a positive has all positives of its interval and no negative of it above; at worst the negatives
         of its interval are all above, and the positives follow one by one.
+
+        Parameters
+        ----------
+        stream : StreamingAuc
+            The state of the rows of a stream.
+
+        Returns
+        -------
+        bounds : tuple of float
+            The lower and the upper bound.
+
+        Raises
+        ------
+        ValueError
+            If there are no positives.
         """
         negatives, positives = stream.class_counts.T.astype(np.float64)
         n_positives = float(positives.sum())

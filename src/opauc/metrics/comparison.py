@@ -83,13 +83,42 @@ class ScoreBuffer:
         return stream_interval(self.stream) if (rows := self.all_rows) is None else auc_interval(*rows)
 
     def metrics(self, metrics: Sequence[RankingMetric]) -> dict[str, MetricInterval]:
-        """Return the values of metrics with their 95 % intervals, by name."""
+        """Return the values of metrics with their 95 % intervals, by name.
+
+        Parameters
+        ----------
+        metrics : sequence of RankingMetric
+            The metrics.
+
+        Returns
+        -------
+        intervals : dict of str to MetricInterval
+            The interval of each metric, by its name.
+
+        Raises
+        ------
+        ParameterError
+            If a metric is not defined for these rows.
+        """
         if (rows := self.all_rows) is None:
             return metrics_of_stream(self.stream, metrics)
         return {metric.name: _named(metric, partial(metric.interval, *rows)) for metric in metrics}
 
     def compare(self, other: ScoreBuffer, metric: RankingMetric | None = None) -> AucDifference | None:
-        """Return the difference to the scores of another method for the same rows; None with too many rows."""
+        """Return the difference to the scores of another method for the same rows; None with too many rows.
+
+        Parameters
+        ----------
+        other : ScoreBuffer
+            The scores of another method for the same rows.
+        metric : RankingMetric, optional
+            What is compared; by default the AUC.
+
+        Returns
+        -------
+        difference : AucDifference or None
+            The difference and its paired test; None where either has too many rows to keep.
+        """
         if (mine := self.all_rows) is None or (theirs := other.all_rows) is None:
             return None
         test = compare_aucs if metric is None else metric.compare

@@ -96,28 +96,120 @@ class GroupAuc:
         return self.of_groups(_aucs_of_rows(labels, scores, groups))
 
     def of_groups(self, aucs: AucsByGroup) -> float:
-        """Return the mean of the AUCs of groups."""
+        """Return the mean of the AUCs of groups.
+
+        Parameters
+        ----------
+        aucs : AucsByGroup
+            The AUC and the row counts of each group.
+
+        Returns
+        -------
+        auc : float
+            The weighted mean.
+
+        Raises
+        ------
+        ParameterError
+            If no group has rows of both classes.
+        """
         weights = self.weights_of(aucs)
         return float(np.dot(weights, aucs.aucs) / weights.sum())
 
     def interval(
         self, labels: ArrayLike, scores: ArrayLike, groups: ArrayLike, level: float = 0.95
     ) -> GroupAucInterval:
-        """Return the mean AUC within groups with its confidence interval."""
+        """Return the mean AUC within groups with its confidence interval.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+        groups : array-like of shape (n_rows,)
+            The group of each row, such as a query or a user.
+        level : float, default=0.95
+            The level of the interval.
+
+        Returns
+        -------
+        interval : GroupAucInterval
+            The mean, its limits and its standard error, and the numbers of groups.
+
+        Raises
+        ------
+        ParameterError
+            If no group has rows of both classes.
+        """
         return self.interval_of_groups(_aucs_of_rows(labels, scores, groups), level)
 
     def interval_of_groups(self, aucs: AucsByGroup, level: float = 0.95) -> GroupAucInterval:
-        """Return the mean of the AUCs of groups with its confidence interval."""
+        """Return the mean of the AUCs of groups with its confidence interval.
+
+        Parameters
+        ----------
+        aucs : AucsByGroup
+            The AUC and the row counts of each group.
+        level : float, default=0.95
+            The level of the interval.
+
+        Returns
+        -------
+        interval : GroupAucInterval
+            The mean, its limits and its standard error, and the numbers of groups.
+
+        Raises
+        ------
+        ParameterError
+            If no group has rows of both classes.
+        """
         interval = self._influence(aucs).interval(level, [np.arange(aucs.aucs.size)])
         return GroupAucInterval(*interval, aucs.aucs.size, aucs.n_one_class)
 
     def compare(self, labels: ArrayLike, first: ArrayLike, second: ArrayLike, groups: ArrayLike) -> AucDifference:
-        """Return the mean AUC within groups of the first scorer minus that of the second, with a paired test."""
+        """Return the mean AUC within groups of the first scorer minus that of the second, with a paired test.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        first, second : array-like of shape (n_rows,)
+            The scores of two scorers for the same rows.
+        groups : array-like of shape (n_rows,)
+            The group of each row, such as a query or a user.
+
+        Returns
+        -------
+        difference : AucDifference
+            The difference, its standard error, and the p-value of no difference.
+
+        Raises
+        ------
+        ParameterError
+            If no group has rows of both classes.
+        """
         one, two = (_aucs_of_rows(labels, scores, groups) for scores in (first, second))
         return self._influence(one).compare(self._influence(two), [np.arange(one.aucs.size)])
 
     def weights_of(self, aucs: AucsByGroup) -> Floats:
-        """Return how much each group counts; raise where there is none."""
+        """Return how much each group counts; raise where there is none.
+
+        Parameters
+        ----------
+        aucs : AucsByGroup
+            The AUC and the row counts of each group.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_groups,)
+            The weight of each group.
+
+        Raises
+        ------
+        ParameterError
+            If no group has rows of both classes.
+        """
         if not aucs.aucs.size:
             raise ParameterError(
                 Parameter("groups"), f": none of the {aucs.n_one_class:,} groups has rows of both classes"
@@ -140,7 +232,19 @@ class GroupAuc:
 
 
 class AucsByGroup(NamedTuple):
-    """AUC and row counts of the groups with rows of both classes, by group key, and the number of the others."""
+    """AUC and row counts of the groups with rows of both classes.
+
+    Attributes
+    ----------
+    keys : ndarray of shape (n_groups,)
+        The hash of each group.
+    aucs : ndarray of shape (n_groups,)
+        The AUC within each group.
+    negatives, positives : ndarray of shape (n_groups,)
+        The rows of each class.
+    n_one_class : int
+        Groups with rows of one class, which are left out.
+    """
 
     keys: GroupKeys
     aucs: Floats
@@ -177,7 +281,23 @@ class StreamingGroupAuc:
 
     @classmethod
     def empty(cls, limit: int = 2**20) -> StreamingGroupAuc:
-        """Return the state of no rows, which keeps at most `limit` distinct scores of groups."""
+        """Return the state of no rows, which keeps at most `limit` distinct scores of groups.
+
+        Parameters
+        ----------
+        limit : int, default=1048576
+            Distinct scores of groups that are kept at most.
+
+        Returns
+        -------
+        state : StreamingGroupAuc
+            The state of no rows.
+
+        Raises
+        ------
+        ParameterError
+            If `limit` is below 1.
+        """
         if limit < 1:
             raise ParameterError(Parameter("limit"), f" must be at least 1, got {limit}")
         nothing = np.empty((0, 2), np.int64)
@@ -185,11 +305,43 @@ class StreamingGroupAuc:
 
     @classmethod
     def of(cls, labels: ArrayLike, scores: ArrayLike, groups: ArrayLike, limit: int = 2**20) -> StreamingGroupAuc:
-        """Return the state of rows: labels of 0 and 1 or booleans, a group for each row."""
+        """Return the state of rows: labels of 0 and 1 or booleans, a group for each row.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+        groups : array-like of shape (n_rows,)
+            The group of each row, such as a query or a user.
+        limit : int, default=1048576
+            Distinct scores of groups that are kept at most.
+
+        Returns
+        -------
+        state : StreamingGroupAuc
+            The state of these rows.
+        """
         return cls.empty(limit).update(labels, scores, groups)
 
     def update(self, labels: ArrayLike, scores: ArrayLike, groups: ArrayLike) -> StreamingGroupAuc:
-        """Return the state of the rows so far and these."""
+        """Return the state of the rows so far and these.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+        groups : array-like of shape (n_rows,)
+            The group of each row, such as a query or a user.
+
+        Returns
+        -------
+        state : StreamingGroupAuc
+            A new state; this one stays as it is.
+        """
         positive, score = check_scores(labels, scores)
         keys, rows = group_keys(groups, score.size), np.stack([~positive, positive], axis=1).astype(np.int64)
         state = self
@@ -199,24 +351,57 @@ class StreamingGroupAuc:
         return state
 
     def merge(self, other: StreamingGroupAuc) -> StreamingGroupAuc:
-        """Return the state of both sets of rows, with the smaller of the two limits."""
+        """Return the state of both sets of rows, with the smaller of the two limits.
+
+        Parameters
+        ----------
+        other : StreamingGroupAuc
+            The state of other rows.
+
+        Returns
+        -------
+        state : StreamingGroupAuc
+            A new state; this one stays as it is.
+        """
         smaller = StreamingGroupAuc(
             min(self.limit, other.limit), min(self.end, other.end), *self._entries(), self.left_out + other.left_out
         )
         return smaller._add(*other._entries())
 
     def empty_copy(self) -> StreamingGroupAuc:
-        """Return the state of no rows with the same limit."""
+        """Return the state of no rows with the same limit.
+
+        Returns
+        -------
+        state : StreamingGroupAuc
+            The state of no rows.
+        """
         return self.empty(self.limit)
 
     def aucs(self) -> AucsByGroup:
-        """Return the AUCs of the groups that stayed."""
+        """Return the AUCs of the groups that stayed.
+
+        Returns
+        -------
+        aucs : AucsByGroup
+            The AUC and the row counts of each group with rows of both classes.
+        """
         return _aucs_by_group(self.keys, self.class_counts)
 
     def bounds(self, metric: GroupAuc) -> tuple[float, float]:
         """Return bounds that contain the exact mean over all groups; (0, 1) without a group of both classes.
 
         The groups that have left can have any AUC, and at most the weight that their rows can have.
+
+        Parameters
+        ----------
+        metric : GroupAuc
+            Which mean of the groups.
+
+        Returns
+        -------
+        bounds : tuple of float
+            The lower and the upper bound.
         """
         aucs = self.aucs()
         negatives, positives = self.left_out.tolist()
@@ -235,11 +420,35 @@ class StreamingGroupAuc:
         return value * (1.0 - share), value + (1.0 - value) * share
 
     def interval(self, metric: GroupAuc, level: float = 0.95) -> GroupAucInterval:
-        """Return the mean over the groups that stayed with its confidence interval."""
+        """Return the mean over the groups that stayed with its confidence interval.
+
+        Parameters
+        ----------
+        metric : GroupAuc
+            Which mean of the groups.
+        level : float, default=0.95
+            The level of the interval.
+
+        Returns
+        -------
+        interval : GroupAucInterval
+            The mean, its limits and its standard error, and the numbers of groups.
+
+        Raises
+        ------
+        ParameterError
+            If no group has rows of both classes.
+        """
         return metric.interval_of_groups(self.aucs(), level)
 
     def to_arrays(self) -> Arrays:
-        """Return copies of the entries, for a file or the network."""
+        """Return copies of the entries, for a file or the network.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+            Copies: changing them does not change the state.
+        """
         return {
             "limit": np.array(self.limit),
             "end": np.array(self.end, np.uint64),
@@ -251,7 +460,23 @@ class StreamingGroupAuc:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> StreamingGroupAuc:
-        """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays."""
+        """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array-like
+            What `to_arrays` wrote.
+
+        Returns
+        -------
+        state : StreamingGroupAuc
+            The state that was written.
+
+        Raises
+        ------
+        IncompatibleMomentsError
+            If no rows can give these arrays.
+        """
         limit, end, keys, scores, counts, left_out = copy_arrays(GROUP_SCHEMA, arrays).values()
         if keys.size > int(limit) or (keys.size and keys.max() >= end):
             raise IncompatibleMomentsError(f"keys: expected at most {limit} keys below {end}")

@@ -40,9 +40,16 @@ GROUP_POLICY = GroupPolicy()
 
 
 class GroupPoint(NamedTuple):
-    """The rates of a group where every score of at least `threshold`, one for all groups, is predicted positive.
+    """The rates of a group where every score of at least a threshold is predicted positive.
 
-    A rate is nan where the group has no such rows.
+    Attributes
+    ----------
+    max_false_positive_rate : float
+        The false positive rate over all groups that the threshold was chosen for.
+    threshold : float
+        The threshold, one for all groups.
+    false_positive_rate, true_positive_rate, precision : float
+        The rates within the group; nan where it has no such rows.
     """
 
     max_false_positive_rate: float  # of all rows, for which the threshold was chosen
@@ -54,6 +61,19 @@ class GroupPoint(NamedTuple):
 
 class GroupEvaluation(NamedTuple):
     """The rows of one group: how they are ranked, how probabilities agree with what happened, rates at thresholds.
+
+    Attributes
+    ----------
+    name : str
+        The value, or the band of values, of the column.
+    n_rows, n_positives : int
+        The rows of the group, and the positive ones.
+    confidence : AucInterval or None
+        The AUC within the group, with its interval; None where its rows are of one class.
+    calibration : CalibrationBins
+        Predicted probabilities and what happened.
+    points : tuple of GroupPoint
+        Rates at thresholds that all groups have in common.
 
     Examples
     --------

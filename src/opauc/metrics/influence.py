@@ -87,7 +87,15 @@ class Part(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """How the value of a metric depends on its share of the largest possible value."""
+    """How the value of a metric depends on its share of the largest possible value.
+
+    Attributes
+    ----------
+    at_zero : float
+        The value at a share of zero.
+    factor : float
+        What a share of one adds to it.
+    """
 
     at_zero: float = 0.0
     factor: float = 1.0

@@ -33,14 +33,20 @@ class IntervalPolicy:
 
     Both numbers are the smallest that cover .90 and more in every cell of
     `experiments/interval_coverage.py`, 2026-11; scores are normal in few tables.
+
+    Attributes
+    ----------
+    prior_variance : float
+        Prior variance of placements, as a share of the largest possible: .33 at AUC 1/2, and at AUC .99 .1 for normal
+        scores of equal variance, .5 for exponential ones.
+    prior_errors : float
+        Weight of the prior, in badly placed rows: those that n rows have at this AUC.
+    student : bool
+        Whether limits are from Student's t, with a degree of freedom for each independent trial but one.
     """
 
-    # Prior variance of placements, as a share of the largest possible: .33 at AUC 1/2, and at AUC .99 .1 for normal
-    # scores of equal variance, .5 for exponential ones.
     prior_variance: float = 0.4
-    # Weight of the prior, in badly placed rows: those that n rows have at this AUC.
     prior_errors: float = 2.0
-    # Whether limits are from Student's t, with a degree of freedom for each independent trial but one.
     student: bool = False
 
 

@@ -27,7 +27,15 @@ MAX_CLASSES = 1000
 
 
 class Pair(NamedTuple):
-    """One AUC of the mean: that of a column of scores, of rows of its class against those of other classes."""
+    """One AUC of the mean: that of a column of scores, of rows of its class against those of other classes.
+
+    Attributes
+    ----------
+    positive : int
+        A class, whose column of scores ranks the rows.
+    negatives : tuple of int
+        The other classes.
+    """
 
     positive: int  # a class, whose column of scores ranks the rows
     negatives: tuple[int, ...]  # the other classes
@@ -74,7 +82,18 @@ class MulticlassAuc:
         return f"auc_{self.average}"
 
     def pairs(self, n_classes: int) -> Iterator[Pair]:
-        """Yield the AUCs of which this is the mean."""
+        """Yield the AUCs of which this is the mean.
+
+        Parameters
+        ----------
+        n_classes : int
+            The number of classes.
+
+        Yields
+        ------
+        pair : Pair
+            A class, and the classes that its rows are ranked against.
+        """
         for positive in range(n_classes):
             others = tuple(other for other in range(n_classes) if other != positive)
             yield from (
@@ -95,14 +114,56 @@ class MulticlassAuc:
     def interval(
         self, labels: ArrayLike, scores: ArrayLike, level: float = 0.95, *, groups: ArrayLike | None = None
     ) -> MetricInterval:
-        """Return the mean AUC with a confidence interval; rows of one of the `groups` need not be independent."""
+        """Return the mean AUC with a confidence interval; rows of one of the `groups` need not be independent.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Classes as numbers from 0 to K - 1.
+        scores : array-like of shape (n_rows, K)
+            A column of scores for each class.
+        level : float, default=0.95
+            The level of the interval.
+        groups : array-like of shape (n_rows,), optional
+            The cluster of each row: rows of one cluster need not be independent.
+
+        Returns
+        -------
+        interval : MetricInterval
+            The value, its limits and its standard error.
+
+        Raises
+        ------
+        ParameterError
+            If a class has no rows.
+        """
         label, score = check_class_scores(labels, scores)
         return self._influence(label, score).interval(level, _clusters_of(groups, label, score.shape[1]))
 
     def compare(
         self, labels: ArrayLike, first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None
     ) -> AucDifference:
-        """Return the mean AUC of the first scorer minus that of the second, with the paired test of no difference."""
+        """Return the mean AUC of the first scorer minus that of the second, with the paired test of no difference.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Classes as numbers from 0 to K - 1.
+        first, second : array-like of shape (n_rows, K)
+            The scores of two scorers for the same rows.
+        groups : array-like of shape (n_rows,), optional
+            The cluster of each row: rows of one cluster need not be independent.
+
+        Returns
+        -------
+        difference : AucDifference
+            The difference, its standard error, and the p-value of no difference.
+
+        Raises
+        ------
+        ParameterError
+            If a class has no rows.
+        """
         label, one = check_class_scores(labels, first)
         _, two = check_class_scores(labels, second)
         clusters = _clusters_of(groups, label, one.shape[1])
@@ -150,7 +211,25 @@ class StreamingMulticlassAuc:
 
     @classmethod
     def empty(cls, n_classes: int, size: int = 512) -> StreamingMulticlassAuc:
-        """Return the state of no rows; joining neighbors leaves `size` intervals of each column."""
+        """Return the state of no rows; joining neighbors leaves `size` intervals of each column.
+
+        Parameters
+        ----------
+        n_classes : int
+            The number of classes, from 2 to 1,000.
+        size : int, default=512
+            Number of intervals of scores of each column: the more, the closer the bounds.
+
+        Returns
+        -------
+        state : StreamingMulticlassAuc
+            The state of no rows.
+
+        Raises
+        ------
+        ParameterError
+            If `n_classes` is out of range.
+        """
         if not 2 <= n_classes <= MAX_CLASSES:
             limit = "at least 2" if n_classes < 2 else f"at most {MAX_CLASSES:,}"
             raise ParameterError(Parameter("n_classes"), f" must be {limit}, got {n_classes}")
@@ -160,7 +239,22 @@ class StreamingMulticlassAuc:
 
     @classmethod
     def of(cls, labels: ArrayLike, scores: ArrayLike, size: int = 512) -> StreamingMulticlassAuc:
-        """Return the state of rows: labels 0 to K - 1, scores (n, K)."""
+        """Return the state of rows: labels 0 to K - 1, scores (n, K).
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Classes as numbers from 0 to K - 1.
+        scores : array-like of shape (n_rows, K)
+            A column of scores for each class.
+        size : int, default=512
+            Number of intervals of scores of each column.
+
+        Returns
+        -------
+        state : StreamingMulticlassAuc
+            The state of these rows.
+        """
         return cls.empty(np.shape(scores)[-1], size).update(labels, scores)
 
     @property
@@ -174,7 +268,20 @@ class StreamingMulticlassAuc:
         return self.columns[0].counts
 
     def update(self, labels: ArrayLike, scores: ArrayLike) -> StreamingMulticlassAuc:
-        """Return the state of the rows so far and these."""
+        """Return the state of the rows so far and these.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Classes as numbers from 0 to K - 1.
+        scores : array-like of shape (n_rows, K)
+            A column of scores for each class.
+
+        Returns
+        -------
+        state : StreamingMulticlassAuc
+            A new state; this one stays as it is.
+        """
         label, score = check_class_scores(labels, scores, all_classes=False, n_classes=self.n_classes)
         rows = (label[:, None] == np.arange(self.n_classes)).astype(np.int64)
         return StreamingMulticlassAuc(
@@ -182,7 +289,23 @@ class StreamingMulticlassAuc:
         )
 
     def merge(self, other: StreamingMulticlassAuc) -> StreamingMulticlassAuc:
-        """Return the state of both sets of rows, with the smaller of the two sizes."""
+        """Return the state of both sets of rows, with the smaller of the two sizes.
+
+        Parameters
+        ----------
+        other : StreamingMulticlassAuc
+            The state of other rows.
+
+        Returns
+        -------
+        state : StreamingMulticlassAuc
+            A new state; this one stays as it is.
+
+        Raises
+        ------
+        IncompatibleMomentsError
+            If the numbers of classes differ.
+        """
         if other.n_classes != self.n_classes:
             raise IncompatibleMomentsError(f"scores of {self.n_classes} classes cannot merge with {other.n_classes}")
         return StreamingMulticlassAuc(
@@ -190,11 +313,28 @@ class StreamingMulticlassAuc:
         )
 
     def empty_copy(self) -> StreamingMulticlassAuc:
-        """Return the state of no rows with the same size and number of classes."""
+        """Return the state of no rows with the same size and number of classes.
+
+        Returns
+        -------
+        state : StreamingMulticlassAuc
+            The state of no rows.
+        """
         return self.empty(self.n_classes, self.columns[0].size)
 
     def bounds(self, metric: MulticlassAuc) -> tuple[float, float]:
-        """Return bounds that contain the exact mean AUC of all rows; (0, 1) while a class has no rows."""
+        """Return bounds that contain the exact mean AUC of all rows; (0, 1) while a class has no rows.
+
+        Parameters
+        ----------
+        metric : MulticlassAuc
+            Which mean of AUCs.
+
+        Returns
+        -------
+        bounds : tuple of float
+            The lower and the upper bound.
+        """
         if not self.counts.all():
             return 0.0, 1.0
         lows, highs = [], []
@@ -210,6 +350,23 @@ class StreamingMulticlassAuc:
 
         Which scores belong to one row is not kept, so the standard errors of the columns are added: the interval is
         wider than `MulticlassAuc.interval`, at most K times for the parts of K columns.
+
+        Parameters
+        ----------
+        metric : MulticlassAuc
+            Which mean of AUCs.
+        level : float, default=0.95
+            The level of the interval.
+
+        Returns
+        -------
+        interval : MetricInterval
+            The value, its limits and its standard error.
+
+        Raises
+        ------
+        ParameterError
+            If a class has no rows.
         """
         check_level(level)
         check_all_classes(self.counts)
@@ -225,7 +382,13 @@ class StreamingMulticlassAuc:
         return MetricInterval(value, max(lower - (value - low), 0.0), min(upper + (high - value), 1.0), error)
 
     def to_arrays(self) -> Arrays:
-        """Return copies of the intervals of all columns and their counts, one after another."""
+        """Return copies of the intervals of all columns and their counts, one after another.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+            Copies: changing them does not change the state.
+        """
         return {
             "size": np.array(self.columns[0].size),
             "ends": np.cumsum([0, *(column.n_intervals for column in self.columns)]),
@@ -236,7 +399,23 @@ class StreamingMulticlassAuc:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> StreamingMulticlassAuc:
-        """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays."""
+        """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array-like
+            What `to_arrays` wrote.
+
+        Returns
+        -------
+        state : StreamingMulticlassAuc
+            The state that was written.
+
+        Raises
+        ------
+        IncompatibleMomentsError
+            If no rows can give these arrays.
+        """
         size, ends, lows, highs, counts = copy_arrays(MULTICLASS_SCHEMA, arrays).values()
         n_classes = ends.size - 1
         if not 2 <= n_classes <= MAX_CLASSES:

@@ -70,13 +70,42 @@ class PartialAuc(RankingMetric):
         return f"partial AUC, {region}"
 
     def of_table(self, table: ScoreTable) -> float:
-        """Return the area, standardized unless that is switched off."""
+        """Return the area, standardized unless that is switched off.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        value : float
+            The value of the metric.
+
+        Raises
+        ------
+        ParameterError
+            If `max_fpr` allows none of the negatives.
+        ValueError
+            If a class has no rows.
+        """
         region = self._region(table)
         area = float(np.sum(region.areas))
         return self.scale_of(table).value(area / self._largest_area)
 
     def scale_of(self, table: ScoreTable) -> Scale:  # noqa: ARG002
-        """Return how the value depends on the share of the largest area."""
+        """Return how the value depends on the share of the largest area.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        scale : Scale
+            The smallest value and the largest one.
+        """
         if not self.standardize:
             return Scale(0.0, self._largest_area)
         chance = max(self.max_fpr - self.min_tpr, 0.0) ** 2 / 2
@@ -89,6 +118,16 @@ class PartialAuc(RankingMetric):
         A negative at a false positive rate t < max_fpr lowers the area by the positives between its score and the
         threshold, ROC(max_fpr) - ROC(t); one below the threshold has no influence. A positive adds the width of the
         false positive rates at which it is above the threshold.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        influence : TableInfluence
+            The influence of a row of each class at each score.
         """
         region, largest = self._region(table), self._largest_area
         share = float(np.sum(region.areas)) / largest

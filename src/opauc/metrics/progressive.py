@@ -50,6 +50,15 @@ MAX_ROWS = 2**53
 class WindowPolicy:
     """How long the windows of a learning curve are.
 
+    Attributes
+    ----------
+    min_rows : int
+        Rows of the shortest window: fewer have an AUC that varies too much to be drawn.
+    per_doubling : int
+        Windows while the rows double: the points of a curve over the logarithm of the rows.
+    max_windows : int
+        Windows in all; neighbors are merged beyond, so that memory is fixed.
+
     Examples
     --------
     >>> from opauc.metrics.progressive import WindowPolicy
@@ -59,11 +68,8 @@ class WindowPolicy:
     (256, 512, 768, 1024, 1536)
     """
 
-    # Rows of the shortest window: fewer have an AUC that varies too much to be drawn.
     min_rows: int = 128
-    # Windows while the rows double: the points of a curve over the logarithm of the rows.
     per_doubling: int = 4
-    # Windows in all; neighbors are merged beyond, so that memory is fixed.
     max_windows: int = 64
 
     def ends(self, n_rows: int) -> tuple[int, ...]:

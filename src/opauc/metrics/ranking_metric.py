@@ -19,7 +19,25 @@ from opauc.types import Floats
 
 
 class TableInfluence(NamedTuple):
-    """The influence on the share of a row of each class at each score, and what is known of small samples."""
+    """The influence of a row of each class at each score on a metric, as a share of its largest value.
+
+    Attributes
+    ----------
+    of_negatives, of_positives : ndarray of shape (n_scores,)
+        The influence of a row of the class at each score.
+    n_trials : float
+        The number of trials of a binomial share that would vary as much.
+    largest_of_negatives, largest_of_positives : float
+        The variance that the influences of the class can have at most.
+    n_informative_negatives, n_informative_positives : float
+        How many rows of the class decide the metric.
+    skewed : bool
+        Whether few rows can change the value much in one direction.
+    fixed_share : float
+        The share of the variance that is known without the rows.
+    policy : IntervalPolicy
+        How far the variance of few rows is trusted.
+    """
 
     of_negatives: Floats  # (n,)
     of_positives: Floats  # (n,)
@@ -75,14 +93,52 @@ class RankingMetric(ABC):
 
     @abstractmethod
     def of_table(self, table: ScoreTable) -> float:
-        """Return the value for rows of a table; raise ValueError where it is not defined."""
+        """Return the value for rows of a table; raise ValueError where it is not defined.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        value : float
+            The value of the metric.
+
+        Raises
+        ------
+        ValueError
+            If the metric is not defined for these rows, for example without positives.
+        """
 
     @abstractmethod
     def influence_of(self, table: ScoreTable) -> TableInfluence:
-        """Return the influence of the rows of a table on the share of the largest value."""
+        """Return the influence of the rows of a table on the share of the largest value.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        influence : TableInfluence
+            The influence of a row of each class at each score.
+        """
 
     def scale_of(self, table: ScoreTable) -> Scale:  # noqa: ARG002
-        """Return how the value depends on the share."""
+        """Return how the value depends on the share.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        scale : Scale
+            The smallest value and the largest one.
+        """
         return Scale()
 
     def __call__(self, labels: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -94,28 +150,104 @@ class RankingMetric(ABC):
     def interval(
         self, labels: ArrayLike, scores: ArrayLike, level: float = 0.95, *, groups: ArrayLike | None = None
     ) -> MetricInterval:
-        """Return the value with a confidence interval; rows of one of the `groups` need not be independent."""
+        """Return the value with a confidence interval; rows of one of the `groups` need not be independent.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        scores : array-like of shape (n_rows,)
+            Scores, the higher the more positive; none is NaN.
+        level : float, default=0.95
+            The level of the interval.
+        groups : array-like of shape (n_rows,), optional
+            The cluster of each row: rows of one cluster need not be independent.
+
+        Returns
+        -------
+        interval : MetricInterval
+            The value, its limits and its standard error.
+
+        Raises
+        ------
+        ValueError
+            If the metric is not defined for these rows, for example without positives.
+        """
         positive, score = check_scores(labels, scores)
         return self._influence(positive, score).interval(level, clusters_of(groups, positive))
 
     def compare(
         self, labels: ArrayLike, first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None
     ) -> AucDifference:
-        """Return the value of the first scorer minus that of the second, with the paired test of no difference."""
+        """Return the value of the first scorer minus that of the second, with the paired test of no difference.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            Labels of 0 and 1, or booleans.
+        first, second : array-like of shape (n_rows,)
+            The scores of two scorers for the same rows.
+        groups : array-like of shape (n_rows,), optional
+            The cluster of each row: rows of one cluster need not be independent.
+
+        Returns
+        -------
+        difference : AucDifference
+            The difference, its standard error, and the p-value of no difference.
+
+        Raises
+        ------
+        ValueError
+            If the metric is not defined for these rows, for example without positives.
+        """
         positive, one = check_scores(labels, first)
         _, two = check_scores(labels, second)
         clusters = clusters_of(groups, positive)
         return self._influence(positive, one).compare(self._influence(positive, two), clusters)
 
     def bounds(self, stream: StreamingAuc) -> tuple[float, float]:
-        """Return bounds that contain the exact value for all rows of a stream; they are equal where it is exact."""
+        """Return bounds that contain the exact value for all rows of a stream; they are equal where it is exact.
+
+        Parameters
+        ----------
+        stream : StreamingAuc
+            The state of the rows of a stream.
+
+        Returns
+        -------
+        bounds : tuple of float
+            The lower and the upper bound.
+
+        Raises
+        ------
+        ValueError
+            If the metric is not defined for these rows, for example without positives.
+        """
         low, high = (
             self.of_table(table) for table in (ScoreTable.worst_of_stream(stream), ScoreTable.best_of_stream(stream))
         )
         return min(low, high), max(low, high)
 
     def stream_interval(self, stream: StreamingAuc, level: float = 0.95) -> MetricInterval:
-        """Return the middle of the bounds with its confidence interval, widened by the bounds."""
+        """Return the middle of the bounds with its confidence interval, widened by the bounds.
+
+        Parameters
+        ----------
+        stream : StreamingAuc
+            The state of the rows of a stream.
+        level : float, default=0.95
+            The level of the interval.
+
+        Returns
+        -------
+        interval : MetricInterval
+            The value, its limits and its standard error.
+
+        Raises
+        ------
+        ValueError
+            If the metric is not defined for these rows, for example without positives.
+        """
         low, high = self.bounds(stream)
         table, value = ScoreTable.of_stream(stream), (low + high) / 2
         scale = self.scale_of(table)

@@ -50,7 +50,20 @@ class ScoreIntervals:
         return self.lows.size
 
     def add(self, score: Floats, rows: Counts) -> Self:
-        """Return the state of the rows so far and of scores with the row counts of each class, shape (n, n_classes)."""
+        """Return the state of the rows so far and of scores with the row counts of each class, shape (n, n_classes).
+
+        Parameters
+        ----------
+        score : ndarray of shape (n,)
+            Scores; none is NaN.
+        rows : ndarray of shape (n, n_classes)
+            Row counts of each class at each score.
+
+        Returns
+        -------
+        state : same type
+            A new state; this one stays as it is.
+        """
         state, score = self, score + 0.0  # turn -0.0 into 0.0
         for start in range(0, score.size, ROWS_PER_SORT * self.size):
             batch = slice(start, start + ROWS_PER_SORT * self.size)
@@ -58,13 +71,30 @@ class ScoreIntervals:
         return state
 
     def merge(self, other: Self) -> Self:
-        """Return the state of both sets of rows, with the smaller of the two sizes."""
+        """Return the state of both sets of rows, with the smaller of the two sizes.
+
+        Parameters
+        ----------
+        other : same type
+            The state of other rows.
+
+        Returns
+        -------
+        state : same type
+            A new state; this one stays as it is.
+        """
         if other.size < self.size:
             return other.merge(self)
         return self._add_intervals(other.lows, other.highs, other.class_counts)
 
     def to_arrays(self) -> Arrays:
-        """Return copies of the intervals and their counts, for a file or the network."""
+        """Return copies of the intervals and their counts, for a file or the network.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+            Copies: changing them does not change the state.
+        """
         return {
             "size": np.array(self.size),
             "lows": self.lows.copy(),
@@ -74,7 +104,25 @@ class ScoreIntervals:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike], n_classes: int = 2) -> Self:
-        """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays."""
+        """Return the state that `to_arrays` wrote; raise IncompatibleMomentsError if no rows can give these arrays.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array-like
+            What `to_arrays` wrote.
+        n_classes : int, default=2
+            The number of classes.
+
+        Returns
+        -------
+        state : same type
+            The state that was written.
+
+        Raises
+        ------
+        IncompatibleMomentsError
+            If no rows can give these arrays.
+        """
         size, lows, highs, counts = copy_arrays(interval_schema(n_classes), arrays).values()
         if lows.size > MAX_INTERVALS * int(size):
             raise IncompatibleMomentsError(f"size {size} must be at least a third of the {lows.size} intervals")

@@ -20,6 +20,11 @@ class ScoreTable:
     """Weight of the negatives and of the positives at each distinct score, by decreasing score.
 
     Rows of one entry are ties. No entry is empty.
+
+    Attributes
+    ----------
+    negatives, positives : ndarray of shape (n_scores,)
+        The weight of the rows of each class at each score.
     """
 
     negatives: Floats  # (n,)

@@ -135,7 +135,15 @@ class StreamingAuc(ScoreIntervals):
         return (low + high) / 2
 
     def by_decreasing_score(self) -> tuple[Floats, Counts]:
-        """Return the low ends and the class counts of the intervals by decreasing midpoint."""
+        """Return the low ends and the class counts of the intervals by decreasing midpoint.
+
+        Returns
+        -------
+        lows : ndarray of shape (n,)
+            The low end of each interval.
+        class_counts : ndarray of shape (n, 2)
+            The rows of the negative and of the positive class.
+        """
         largest = np.finfo(float).max
         lows, highs = (np.clip(bound, -largest, largest) for bound in (self.lows, self.highs))
         order = np.argsort(-(lows / 2 + highs / 2), kind="stable")

@@ -92,12 +92,39 @@ class PrecisionAt(_AtCut):
         return "precision"
 
     def of_table(self, table: ScoreTable) -> float:
-        """Return the precision."""
+        """Return the precision.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        value : float
+            The value of the metric.
+
+        Raises
+        ------
+        ParameterError
+            If k is more than the number of rows.
+        """
         k = self._rows(table)
         return float(np.dot(_taken(table, k), table.positives)) / k
 
     def influence_of(self, table: ScoreTable) -> TableInfluence:
-        """Return the influence of the rows: that of being among the top, less what the row at the cut is worth."""
+        """Return the influence of the rows: that of being among the top, less what the row at the cut is worth.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        influence : TableInfluence
+            The influence of a row of each class at each score.
+        """
         k = self._rows(table)
         taken, at_cut, precision = _taken(table, k), _share_at_cut(table, k), self.of_table(table)
         mean = (precision - at_cut) * k / table.n_rows
@@ -139,11 +166,40 @@ class RecallAt(_AtCut):
         return "recall"
 
     def of_table(self, table: ScoreTable) -> float:
-        """Return the recall."""
+        """Return the recall.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        value : float
+            The value of the metric.
+
+        Raises
+        ------
+        ParameterError
+            If k is more than the number of rows.
+        ValueError
+            If there are no positives.
+        """
         return _recall(table, self._rows(table), self.name)
 
     def influence_of(self, table: ScoreTable) -> TableInfluence:
-        """Return the influence of the rows on the recall."""
+        """Return the influence of the rows on the recall.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        influence : TableInfluence
+            The influence of a row of each class at each score.
+        """
         return _influence_on_recall(table, self._rows(table), self.name)
 
 
@@ -185,15 +241,53 @@ class LiftAt(RankingMetric):
         return f"lift of the top {100 * self.share:g} %"
 
     def of_table(self, table: ScoreTable) -> float:
-        """Return the lift."""
+        """Return the lift.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        value : float
+            The value of the metric.
+
+        Raises
+        ------
+        ValueError
+            If there are no positives.
+        """
         return _recall(table, self.share * table.n_rows, self.name) / self.share
 
     def scale_of(self, table: ScoreTable) -> Scale:  # noqa: ARG002
-        """Return the scale: the lift is the recall divided by the share of rows."""
+        """Return the scale: the lift is the recall divided by the share of rows.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        scale : Scale
+            The smallest value and the largest one.
+        """
         return Scale(0.0, 1.0 / self.share)
 
     def influence_of(self, table: ScoreTable) -> TableInfluence:
-        """Return the influence of the rows on the recall."""
+        """Return the influence of the rows on the recall.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows of each class at each distinct score.
+
+        Returns
+        -------
+        influence : TableInfluence
+            The influence of a row of each class at each score.
+        """
         return _influence_on_recall(table, self.share * table.n_rows, self.name)
 
 

@@ -51,15 +51,25 @@ def _dense(rows: Rows) -> Floats:
 class Basis:
     """A map of rows of numbers, nan where missing, to sparse rows of columns: main effects and pairs.
 
-    Column 0 is the intercept. The linear B-spline (hat) functions of a curve add
-    up to one, at most two of them are not zero, and beyond the end knots they are
-    constant. The first `n_certain` pairs are those whose test leaves no doubt.
-    `trees` is the tree ensemble, if there is one: its leaves have weights but no
-    columns. `validation_gain` is what trees gained on validation rows, whether
-    they were accepted or not.
-    `random_effects` are categories that have a weight but no column, `crossed`
-    combinations of inputs of which the same is true.
-    `input_aucs` are the AUCs of single inputs on the initial sample, where that is large enough.
+    Column 0 is the intercept. The linear B-spline (hat) functions of a curve add up to one, at most two of them are
+    not zero, and beyond the end knots they are constant.
+
+    Attributes
+    ----------
+    tables : BasisTables
+        The knots, categories and pairs.
+    n_certain : int
+        How many pairs passed the test at a false-discovery rate of 10 %; they come first.
+    trees : TreeEnsemble or None
+        The tree ensemble, if there is one: its leaves have weights but no columns.
+    validation_gain : ValidationGain or None
+        What trees gained on validation rows, whether they were accepted or not.
+    random_effects : RandomEffects
+        Categories that have a weight but no column.
+    input_aucs : ndarray or None
+        The AUCs of single inputs on the initial sample, where that is large enough.
+    crossed : CrossedCodes
+        Combinations of inputs that have a weight but no column.
 
     Examples
     --------

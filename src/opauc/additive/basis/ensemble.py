@@ -138,7 +138,15 @@ def _are_trees(splits: TreeSplits) -> bool:
 
 
 class ValidationGain(NamedTuple):
-    """The gain of a tree ensemble on validation rows: in standard errors, and as a share of the log loss."""
+    """The gain of a tree ensemble on validation rows: in standard errors, and as a share of the log loss.
+
+    Attributes
+    ----------
+    errors : float
+        The gain in standard errors.
+    share : float
+        The gain as a share of the log loss without trees.
+    """
 
     errors: float
     share: float

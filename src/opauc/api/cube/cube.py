@@ -44,6 +44,15 @@ CACHE_BYTES = 256 * 2**20
 class SegmentInfo(NamedTuple):
     """The keys of a segment, its rows, and its weight of each class.
 
+    Attributes
+    ----------
+    keys : dict of str to str
+        The value of each key.
+    rows : int
+        The number of rows.
+    negative, positive : float
+        The weight of the rows of each class.
+
     Examples
     --------
     >>> from opauc.api.cube.cube import SegmentInfo
@@ -127,7 +136,25 @@ class Cube:
         return estimator_of(self._basis)
 
     def values(self, key: str, where: Where | None = None) -> list[str]:
-        """Return the values of a key in their order, of all segments or of some."""
+        """Return the values of a key in their order, of all segments or of some.
+
+        Parameters
+        ----------
+        key : str
+            A key.
+        where : mapping or callable, optional
+            Choices by key, or a function of the keys and values of a segment, as a dict.
+
+        Returns
+        -------
+        values : list of str
+            Numbers and dates in their order, other values as text.
+
+        Raises
+        ------
+        InputError
+            If no segment is chosen, or there is no such key.
+        """
         at = self._position(key)
         return sorted({values[at] for values in self.select(where)}, key=natural_order)
 
@@ -140,6 +167,16 @@ class Cube:
             Choices by key, or a function of the keys and values of a segment, as a dict.
         **choices
             For keys: a value, a pattern (`"2026-11-*"`), a list of them, or a function of the value.
+
+        Returns
+        -------
+        chosen : list of tuple of str
+            One tuple per segment, in the order of `keys`.
+
+        Raises
+        ------
+        InputError
+            If no segment is chosen, or there is no such key.
         """
         if where is not None and not callable(where):
             choices = {**where, **choices}
@@ -168,9 +205,9 @@ class Cube:
         where : mapping or callable, optional
             Choices by key, or a function of the keys and values of a segment, as a dict.
         window : int, optional
-            Only the last so many values of `by`.
+            Only this many of the last values of `by`.
         half_life : float, optional
-            After so many values of `by` a row counts half: the last ones count one.
+            A row counts half after this many values of `by`; rows of the last value count one.
         by : str, optional
             The key whose values are in order, by default the first one.
         **choices
@@ -180,6 +217,13 @@ class Cube:
         -------
         model : OnePassGAM, OPAUC or OPAUCCV
             What training on these rows with the basis of the cube gives.
+
+        Raises
+        ------
+        InputError
+            If no segment is chosen, or the rows of the slice are of one class.
+        ParameterError
+            If `window` or `half_life` is out of range.
         """
         chosen = self.faded(self.select(where, **choices), by, window, half_life)
         model = self.model_of(chosen)
@@ -201,6 +245,11 @@ class Cube:
         -------
         self : Cube
             The cube as it is now.
+
+        Raises
+        ------
+        InputError
+            If data cannot be read, or has no values of the keys.
         """
         from opauc.api.cube.training import update_cube  # training needs no cube
 
@@ -213,7 +262,29 @@ class Cube:
     def faded(
         self, chosen: Sequence[Values], by: str | None = None, window: int | None = None, half_life: float | None = None
     ) -> Slice:
-        """Return segments with the factor on the weight of their rows, by their distance from the last of `by`."""
+        """Return segments with the factor on the weight of their rows, by their distance from the last of `by`.
+
+        Parameters
+        ----------
+        chosen : sequence of tuple of str
+            Segments, as `select` gives them.
+        by : str, optional
+            The key whose values are in order, by default the first one.
+        window : int, optional
+            Only this many of the last values of `by`.
+        half_life : float, optional
+            A row counts half after this many values of `by`.
+
+        Returns
+        -------
+        slice : mapping of tuple of str to float
+            The segments of the window, each with its factor.
+
+        Raises
+        ------
+        ParameterError
+            If `window` or `half_life` is out of range.
+        """
         if window is not None and window < 1:
             raise ParameterError(Parameter("window", window), ": expected the number of values of a key, from 1 on")
         if half_life is not None and not half_life > 0:
@@ -225,7 +296,23 @@ class Cube:
         return {values: 1.0 if half_life is None else 0.5 ** (ages[values[at]] / half_life) for values in recent}
 
     def fit_of(self, chosen: Slice | Iterable[Values]) -> Fit:
-        """Return the fit of the rows of segments."""
+        """Return the fit of the rows of segments.
+
+        Parameters
+        ----------
+        chosen : mapping or iterable of tuple of str
+            Segments, as `select` or `faded` gives them.
+
+        Returns
+        -------
+        fit : Fit
+            Their sums, and the weights that follow.
+
+        Raises
+        ------
+        UnreadableFileError
+            If a file is damaged or is not of this cube.
+        """
         slice_ = chosen if isinstance(chosen, Mapping) else dict.fromkeys(chosen, 1.0)
 
         def sums() -> Iterator[tuple[SegmentSums, float]]:
@@ -240,7 +327,23 @@ class Cube:
             raise UnreadableFileError(f"{self.path}: the sums of its segments cannot be used: {error}") from error
 
     def model_of(self, chosen: Slice | Iterable[Values]) -> Model:
-        """Return the model of the rows of segments."""
+        """Return the model of the rows of segments.
+
+        Parameters
+        ----------
+        chosen : mapping or iterable of tuple of str
+            Segments, as `select` or `faded` gives them.
+
+        Returns
+        -------
+        model : Model
+            Their fit with the classes and the reading of the cube.
+
+        Raises
+        ------
+        UnreadableFileError
+            If a file is damaged or is not of this cube.
+        """
         every = list(chosen)
         n_rows = sum(self._manifest.segments[values].rows for values in every)
         provenance: Json = {"library": __version__, "rows": n_rows}
@@ -253,7 +356,18 @@ class Cube:
         return self._basis
 
     def count_rows(self, chosen: Iterable[Values]) -> int:
-        """Return the number of rows of segments."""
+        """Return the number of rows of segments.
+
+        Parameters
+        ----------
+        chosen : iterable of tuple of str
+            Segments, as `select` gives them.
+
+        Returns
+        -------
+        rows : int
+            The number of rows.
+        """
         return sum(self._manifest.segments[values].rows for values in chosen)
 
     def leave_one_out(
@@ -292,6 +406,19 @@ class Cube:
         """Return for each fold of the values of a key the model without its rows, evaluated on them.
 
         Rows that share a value are in one fold. Parameters, rows and their limits are those of `leave_one_out`.
+
+        Parameters
+        ----------
+        by : str
+            The key.
+        folds : int, default=5
+            The number of folds.
+        where : mapping or callable, optional
+            Only these segments.
+        rows : table or path, optional
+            Labeled rows with the key columns.
+        label : str, optional
+            Their label column, by default that of the training.
 
         Returns
         -------
@@ -393,7 +520,23 @@ class Cube:
         return list(allowed) if where is None else [values for values in self.select(where) if values in allowed]
 
     def values_of_file(self, path: str | os.PathLike[str]) -> list[Values]:
-        """Return the segments that a file of the cube has the sums of."""
+        """Return the segments that a file of the cube has the sums of.
+
+        Parameters
+        ----------
+        path : path
+            A file of the cube: of a segment, or of totals.
+
+        Returns
+        -------
+        chosen : list of tuple of str
+            Its segments.
+
+        Raises
+        ------
+        InputError
+            If the file is no segment of this cube.
+        """
         relative = PurePath(Path(path).absolute().relative_to(self.path.absolute()))
         if relative.parts[0] == TOTALS:
             for key, value in self._manifest.totals:
@@ -406,11 +549,43 @@ class Cube:
         return [values]
 
     def parts(self, chosen: Iterable[Values]) -> list[Segment]:
-        """Return what the files of segments have, totals where they are the same."""
+        """Return what the files of segments have, totals where they are the same.
+
+        Parameters
+        ----------
+        chosen : iterable of tuple of str
+            Segments, as `select` gives them.
+
+        Returns
+        -------
+        parts : list of Segment
+            The contents of as few files as cover them.
+
+        Raises
+        ------
+        UnreadableFileError
+            If a file is damaged or is not of this cube.
+        """
         return [self.read(part) for part in self._cover(dict.fromkeys(chosen, 1.0))]
 
     def read(self, part: Part) -> Segment:
-        """Return a file of sums; raise in one line where it is not the one that the manifest lists."""
+        """Return a file of sums; raise in one line where it is not the one that the manifest lists.
+
+        Parameters
+        ----------
+        part : Part
+            A file of sums, as the manifest lists it.
+
+        Returns
+        -------
+        segment : Segment
+            Its content.
+
+        Raises
+        ------
+        UnreadableFileError
+            If the file is damaged or is not the one that the manifest lists.
+        """
         segment = self._read.get(part.path)
         if segment is None:
             path = checked_path(self.path, part.path, part.checksum)

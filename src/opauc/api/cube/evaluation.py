@@ -49,7 +49,17 @@ class EvaluationRows(NamedTuple):
 
 
 class SegmentAuc(NamedTuple):
-    """An AUC on some segments with its 95 % interval, nan where it is not known, and what it was computed from."""
+    """An AUC on some segments with its 95 % interval, nan where it is not known, and what it was computed from.
+
+    Attributes
+    ----------
+    auc, low, high : float
+        The AUC and its 95 % limits; nan where it is not known.
+    rows : int
+        How many rows it was computed from.
+    source : str
+        What it was computed from: the rows given, the rows that the files keep, or the class moments.
+    """
 
     auc: float
     low: float

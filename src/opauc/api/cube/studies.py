@@ -39,8 +39,17 @@ EVERY_FEATURE = replace(DRIFT_POLICY, min_psi=-np.inf, max_p_value=np.inf, min_r
 class LeftOut(NamedTuple):
     """Segments that a model was trained without, and the AUC of that model on them.
 
-    `gain` is the AUC of the model of all rows less that of the model without these, on the same rows: how much is
-    lost by never having seen such rows, and by how much an AUC on training rows flatters.
+    Attributes
+    ----------
+    values : tuple of str
+        The values of the key that were left out.
+    rows : int
+        Their number of rows.
+    auc : SegmentAuc
+        The AUC of the model without these rows, on them.
+    gain : float
+        The AUC of the model of all rows less that of the model without these, on the same rows: how much is
+        lost by never having seen such rows, and by how much an AUC on training rows flatters.
     """
 
     values: tuple[str, ...]
@@ -50,7 +59,23 @@ class LeftOut(NamedTuple):
 
 
 class WindowScore(NamedTuple):
-    """Which earlier rows a model has, its mean progressive AUC, and how far that is below the best, with its error."""
+    """Which earlier rows a model has, and how it ranks later ones.
+
+    Attributes
+    ----------
+    window : int or None
+        Only the last values of the key that it has; None for all.
+    half_life : float or None
+        After how many values of the key a row counts half; None for never.
+    auc : float
+        The mean progressive AUC.
+    behind : float
+        How far that is below the best candidate.
+    standard_error : float
+        The standard error of `behind`.
+    n_evaluated : int
+        How many values of the key were evaluated.
+    """
 
     window: int | None
     half_life: float | None
@@ -61,10 +86,19 @@ class WindowScore(NamedTuple):
 
 
 class SegmentDrift(NamedTuple):
-    """How a slice differs from other segments: the stability index (PSI) of each feature, the largest first.
+    """How a slice differs from other segments.
 
-    `weights` is the root mean square difference of the weights of the columns, in standard errors, nan where it was
-    not asked for.
+    Attributes
+    ----------
+    value : str
+        The value of the key.
+    rows : int
+        Its number of rows.
+    psi : dict of str to float
+        The population stability index of each feature, the largest first.
+    weights : float
+        The root mean square difference of the weights of the columns, in standard errors; nan where it was not
+        asked for.
     """
 
     value: str
@@ -79,10 +113,18 @@ class SegmentDrift(NamedTuple):
 
 
 class TermDifference(NamedTuple):
-    """How a term differs between two slices, where it differs most in standard errors, `z`.
+    """How a term differs between two slices, where it differs most.
 
-    `at` is the value of its features there, `difference` that of the term in log-odds, the second slice less the
-    first. Trees have no such values: `z` is nan, and `difference` that of their importance.
+    Attributes
+    ----------
+    name : str
+        The name of the term.
+    z : float
+        The largest difference in standard errors; nan for trees.
+    difference : float
+        That difference in log-odds, the second slice less the first; for trees that of their importance.
+    at : tuple
+        The value of its features there.
     """
 
     name: str
@@ -92,10 +134,19 @@ class TermDifference(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """How two slices differ: their terms, the largest difference first, and the stability index of each feature.
+    """How two slices differ.
 
-    `distance` is the root mean square difference of the weights of the columns, in standard errors: about one where
-    the slices differ by chance alone, and less where penalties hold weights at zero.
+    Attributes
+    ----------
+    rows : tuple of int
+        The number of rows of each slice.
+    terms : list of TermDifference
+        The terms, the largest difference first.
+    psi : dict of str to float
+        The population stability index of each feature, the largest first.
+    distance : float
+        The root mean square difference of the weights of the columns, in standard errors: about one where the
+        slices differ by chance alone, and less where penalties hold weights at zero.
     """
 
     rows: tuple[int, int]

@@ -13,12 +13,24 @@ from opauc.linear.kernels.grid import n_comparisons, ring_index
 
 
 class Candidate(NamedTuple):
-    """Hyper-parameters of one candidate."""
+    """Parameters of one candidate of progressive selection.
 
-    power: float  # p of the feature scales D_j = (mean of x_j^2)^-p: 0, 1/2 or 1
-    step_size: float  # relative to 1 / mean of x'Dx
-    forgetting: float  # the weights shrink as n_rows^-forgetting
-    unit_rows: bool  # whether rows are scaled to length one before training and scoring, or stay raw
+    Attributes
+    ----------
+    power : float
+        The power p of the feature scales D_j = (mean of x_j^2)^-p.
+    step_size : float
+        The step size, relative to 1 / mean of x'Dx.
+    forgetting : float
+        The weights shrink as n_rows^-forgetting.
+    unit_rows : bool
+        Whether rows are scaled to length one before training and scoring, or stay raw.
+    """
+
+    power: float  # 0, 1/2 or 1
+    step_size: float
+    forgetting: float
+    unit_rows: bool
 
 
 # Sorted by power. Each candidate wins one or more of eleven text problems. Where all rows have the same length, raw

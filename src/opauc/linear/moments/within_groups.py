@@ -40,7 +40,15 @@ SCHEMA = {
 
 
 class GroupCounts(NamedTuple):
-    """Groups with rows of both classes, which have pairs, and groups of one class, which have none."""
+    """Numbers of groups of rows.
+
+    Attributes
+    ----------
+    ranked : int
+        Groups with rows of both classes, which have pairs.
+    one_class : int
+        Groups with rows of one class, which have none.
+    """
 
     ranked: int
     one_class: int
