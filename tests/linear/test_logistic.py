@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 import opauc
 from opauc import OPAUC, OPAUCCV
 from opauc.errors import IncompatibleMomentsError, ParameterError, UnsupportedOperationError
-from opauc.linear.logistic import BALANCED, Logistic
+from opauc.linear.logistic import BALANCED, ExpansionPolicy, Logistic
 from opauc.linear.moments.linearized import NEGATIVE, POSITIVE
 from opauc.linear.resolve import opauc_factory
 from tests.problems import problem
@@ -92,6 +92,24 @@ def test_one_step_from_few_first_rows_comes_close_to_the_minimizer_of_all():
 
     assert angle(model.coef_[0] * scale) < 0.02
     assert angle(model.coef_[0] * scale) < 0.25 * angle(first)
+
+
+@pytest.mark.parametrize(("looks", "low", "high"), [(1, 1.4, 1.6), (2, 1.0, 1.15)])
+def test_where_one_class_is_rare_a_second_look_brings_the_expansion_near_the_minimizer(looks, low, high, monkeypatch):
+    policy, minimize_on = ExpansionPolicy(looks=looks), Logistic.minimize_on
+    monkeypatch.setattr(
+        Logistic, "minimize_on", lambda self, first, start, loss: minimize_on(self, first, start, loss, policy)
+    )
+    random = np.random.default_rng(0)
+    rows, truth = random.normal(size=(8000, 40)), random.normal(size=40) / np.sqrt(10.0)
+    labels = (random.random(8000) < expit(-5.0 + rows @ truth)).astype(np.int8)
+    sign = np.where(labels == 1, -1.0, 1.0)
+    peer = LogisticRegression(C=100.0).fit(rows, labels).decision_function(rows)
+    solver = Logistic()
+    state = solver.fix(solver.step(solver.start(40), rows, labels))
+    scores = state.expansion.scores(rows)[:, 0]
+    ratio = np.logaddexp(0.0, sign * scores).sum() / np.logaddexp(0.0, sign * peer).sum()
+    assert low < ratio < high
 
 
 def test_first_rows_that_can_be_separated_do_not_reverse_the_ranking_of_the_others():

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opauc.core.logistic import linearize
 from opauc.core.parameters import SWITCH, Count, Numbers, Option, Threads, parameter
 from opauc.core.solver import GroupedSolver
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
@@ -32,7 +33,11 @@ class ExpansionPolicy:
     rarer_share: float = 1 / 16  # of `init_size`: so many rows of the rarer class are waited for, ...
     max_growth: int = 8  # ... but no more than this multiple of `init_size` rows ...
     max_bytes: int = 2**27  # ... and no more than these bytes
-    max_steps: int = 10  # Newton steps; each costs a Gram matrix of the first rows
+    # Times that the penalty is chosen: at zero weights, where every curvature is 1/4 and it comes out up to a thousand
+    # times too large (experiments/partial_auc.py, covtype), and at the minimizer for that one, ...
+    looks: int = 2
+    min_curvature: float = 0.25  # ... if the next one leaves so much per row of the rarer class; less is separation
+    max_steps: int = 10  # Newton steps after each; each costs a Gram matrix of the first rows
     min_step: float = 0.03  # shortest share of a step that is tried, for the penalized loss to fall
     rows_per_feature: float = 10.0  # of the rarer class; with fewer the penalty is one standard error larger
     min_gain: float = 1e-4  # share of the penalized loss by which a step must lower it for another to follow
@@ -229,34 +234,46 @@ class Logistic(GroupedSolver[LinearizedMoments], PenaltySelector[LinearizedMomen
     ) -> Expansion:
         """Return the expansion at the minimizer of one penalized loss of the first rows, by Newton steps.
 
-        The penalty is chosen at zero weights, where no row has had a say yet; where
-        rows are few, as the largest within one standard error of the best. Weights
-        that separate few first rows would leave most later rows without curvature,
-        and one step from there can end anywhere.
+        The penalty is chosen at zero weights, where no row has had a say yet, and
+        again at the minimizer for it; where rows are few, as the largest within one
+        standard error of the best. Weights that separate the first rows would leave
+        most later rows without curvature, and one step from there can end anywhere:
+        such a second minimizer is not taken.
         """
         labels = first.numbers % 2
         classes = ClassMoments.of(first.rows, labels, first.weights)
         if not classes.counts.both:
             return start
-        scale, point, total = self._scale(classes), start, sum(classes.counts)
-        weight = first.weights * start.weights_of_rows(loss, start.scores(first.rows), labels)
+        scale, point = self._scale(classes), start
         folds = FoldMoments.empty(scale.size, self.cv).with_numbers(first.rows, first.numbers, first.weights)
-        alpha: float | None = None
+        few = min(np.bincount(labels)) < policy.rows_per_feature * scale.size
+        for look in range(policy.looks):
+            sums = LossSums.of(point, loss, first.rows, first.numbers, first.weights, self.cv, self.n_jobs)
+            chosen = self.select(sums, folds, point, loss, scale)
+            alpha = float(chosen.alphas[chosen.within_one_error()]) if few else chosen.alpha
+            after = self._descend(first, point, loss, scale, alpha, policy)
+            if look and _curvature_left(first, after, loss) < policy.min_curvature:
+                break
+            point = after
+        return point
 
-        def value(at: Expansion, alpha: float) -> float:
+    def _descend(
+        self, first: FirstRows, start: Expansion, loss: int, scale: Floats, alpha: float, policy: ExpansionPolicy
+    ) -> Expansion:
+        """Return the expansion at the minimizer of one loss of the first rows for a penalty."""
+        labels, point, total = first.numbers % 2, start, float(first.weights.sum())
+        weight = first.weights * start.weights_of_rows(loss, start.scores(first.rows), labels)
+
+        def value(at: Expansion) -> float:
             scores = at.scores(first.rows)[:, loss]
             penalty = 0.5 * alpha * total * float(np.sum((at.weights[loss] * scale) ** 2))
             return penalty + float(weight @ np.logaddexp(0.0, np.where(labels == 1, -scores, scores)))
 
         for _ in range(policy.max_steps):
             sums = LossSums.of(point, loss, first.rows, first.numbers, first.weights, self.cv, self.n_jobs)
-            if alpha is None:
-                chosen = self.select(sums, folds, point, loss, scale)
-                few = min(np.bincount(labels)) < policy.rows_per_feature * scale.size
-                alpha = float(chosen.alphas[chosen.within_one_error()]) if few else chosen.alpha
             found = _minimizers(*sums.total(list(range(self.cv))), total, point, loss, scale, [alpha])
-            before, length = value(point, alpha), 1.0
-            while (after := value(_moved(point, loss, found, length), alpha)) > before:
+            before, length = value(point), 1.0
+            while (after := value(_moved(point, loss, found, length))) > before:
                 length /= 2.0
                 if length < policy.min_step:
                     return point
@@ -388,6 +405,13 @@ def _loss_after(
     slope = residuals[0] * found.intercept_steps + steps @ residuals[1:]
     after: Floats = value - slope + 0.5 * (curvature.count * level**2 + spread)
     return after
+
+
+def _curvature_left(first: FirstRows, point: Expansion, loss: int) -> float:
+    """Return the curvature of one loss of the first rows at a point, per row of the rarer class, as weighted."""
+    scores, labels = point.scores(first.rows), first.numbers % 2
+    weight = first.weights * point.weights_of_rows(loss, scores, labels)
+    return float(weight @ linearize(scores[:, loss], labels)[0] / np.bincount(labels, weight).min())
 
 
 def _moved(point: Expansion, loss: int, found: Minimizers, length: float) -> Expansion:
