@@ -117,10 +117,11 @@ def test_the_file_is_safe_in_a_script_and_names_what_it_offers_to_a_page(case_of
     assert "</" not in code
     assert "<!--" not in code
     (tmp_path / "page.js").write_text(code, encoding="ascii")
-    loaded = 'const text = require("fs").readFileSync(process.argv[1], "utf8"); (0, eval)("var module;" + text);'
-    shown = "console.log(JSON.stringify([Object.keys(opaucModel), opaucModel.labels, opaucModel.terms.length]))"
+    load = 'const text = require("fs").readFileSync(process.argv[1], "utf8");'
+    run = 'const {opaucModel} = require("vm").runInNewContext(text + ";globalThis");'
+    show = "console.log(JSON.stringify([Object.keys(opaucModel), opaucModel.labels, opaucModel.terms.length]))"
     ran = subprocess.run(
-        ["node", "-e", loaded + shown, tmp_path / "page.js"], capture_output=True, text=True, check=True
+        ["node", "-e", load + run + show, tmp_path / "page.js"], capture_output=True, text=True, check=True
     )
     names, labels, n_terms = json.loads(ran.stdout)
     assert {"score", "probability", "label", "reasons", "contributions"} <= set(names)

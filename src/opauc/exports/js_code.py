@@ -23,7 +23,7 @@ def js_code(model: PortableModel) -> str:
     >>> from opauc import OPAUC
     >>> from opauc.exports.js_code import js_code
     >>> from opauc.exports.make_portable import make_portable
-    >>> print(js_code(make_portable(OPAUC().fit([[0.0], [1.0], [2.0]], [0, 0, 1])._to_model()))[:29])
+    >>> print(js_code(make_portable(OPAUC().fit([[0.0], [1.0], [2.0]], [0, 0, 1])._to_model()))[:30])
     // A model of opauc for OPAUC:
     """
     head = (
