@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import opauc
 from opauc.exports.js_code import js_code
-from tests.exports import cases
+from tests.exports import cases, texts
 from tests.exports.plain_rows import plain_rows
 
 pytestmark = [
@@ -57,6 +57,29 @@ def test_reasons_are_those_of_python(name, reference, by, direction, case_of, tm
     for row, wanted in zip(found, case.model.reasons(case.frame, 3, **options), strict=True):
         assert [one["name"] for one in row] == [reason.name for reason in wanted]
         assert_allclose([one["difference"] for one in row], [reason.difference for reason in wanted], **TOLERANCE)
+
+
+@pytest.mark.parametrize("number_format", texts.NUMBER_FORMATS)
+def test_numbers_in_text_are_read_as_by_the_reader_of_tables(number_format, tmp_path):
+    several = texts.mutated(texts.NUMBERS, 2, 3000)
+    rows = [{"x": text} for text in several]
+    found = run_node(js_code(texts.number_model(number_format)), rows, "model.score(row)", tmp_path)
+    wanted = texts.number_scores(several, number_format)
+    read = zip(several, found, wanted, strict=True)
+    assert [text for text, one, number in read if isinstance(one, str) != (number is None)] == []
+    numbers = [one for one in found if not isinstance(one, str)]
+    assert 0.1 < np.mean(np.array(numbers) != texts.MISSING) < 0.9
+    assert_allclose(numbers, [number for number in wanted if number is not None], rtol=1e-15)
+
+
+@pytest.mark.parametrize("layout", texts.LAYOUT_SETS)
+def test_dates_in_text_are_read_as_by_the_reader_of_tables(layout, tmp_path):
+    several = texts.mutated(texts.DATES, 3, 1500)
+    rows = [{"x": text} for text in several]
+    found = run_node(js_code(texts.date_model(layout)), rows, "model.score(row)", tmp_path)
+    wanted = texts.date_scores(several, layout)
+    assert [text for text, one, date in zip(several, found, wanted, strict=True) if abs(one - date) > 1e-9] == []
+    assert (np.array(found) != 4 * texts.MISSING).any()
 
 
 @pytest.mark.parametrize(
