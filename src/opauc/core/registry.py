@@ -169,6 +169,7 @@ EXPORTS = Registry(
         "json": "opauc.exports.json_text:JSON",
         "js": "opauc.exports.js_code:JS",
         "c": "opauc.exports.c_code:C",
+        "onnx": "opauc.exports.onnx.format:ONNX",
     },
 )
 
