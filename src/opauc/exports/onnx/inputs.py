@@ -6,13 +6,12 @@ import re
 
 import numpy as np
 
-from opauc.exports.onnx.graph import DOUBLE, INT64, STRING, Graph
+from opauc.exports.onnx.graph import DOUBLE, INT64, LARGEST_EXACT, STRING, Graph
 from opauc.exports.portable import CATEGORY, UNSEEN_CATEGORY, Column, PortableModel
 
 # Whole numbers written with decimals or an exponent, as far as they are exact in float64.
 WHOLE = r"-?0*[0-9]{1,16}\.0+|-?[0-9](\.[0-9]+)?e\+0*1?[0-9]"
 CANONICAL = re.compile(r"0|-?[1-9][0-9]{0,15}")
-LARGEST_EXACT = 2.0**53
 # Days of 400 years, after which the calendar repeats, and the days from the March 1 that begins them to 1970.
 DAYS_OF_CYCLE, FIRST_DAY = 146_097.0, 719_468.0
 

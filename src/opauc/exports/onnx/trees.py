@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from opauc.exports.onnx.graph import DOUBLE, ML, Graph, tensor
+from opauc.exports.onnx.graph import DOUBLE, ML, TREE_ENSEMBLE, Graph, tensor
 from opauc.exports.onnx.tables import TableGraph
 from opauc.exports.portable import Axis, Levels, Steps, Trees
 
 # A split goes to its true side where the value is at most the threshold; a missing value always.
-BRANCH_LEQ = 0
+BRANCH_LEQ, SUM = 0, 1
 
 
 def tree_contributions(graph: Graph, trees: Trees | None, places: TableGraph, n_terms: int) -> list[str]:
@@ -30,10 +30,12 @@ def tree_contributions(graph: Graph, trees: Trees | None, places: TableGraph, n_
     used = sorted({*trees.terms})
     of_terms = np.zeros((len(used), n_terms))
     of_terms[np.arange(len(used)), used] = 1.0
-    sums = graph.add(
-        "TreeEnsemble", features, domain=ML, aggregate_function=1, post_transform=0, n_targets=len(used),
-        tree_roots=ensemble.roots, **ensemble.attributes({term: at for at, term in enumerate(used)}),
-    )  # fmt: skip
+    targets = {term: at for at, term in enumerate(used)}
+    if graph.ml_version < TREE_ENSEMBLE:
+        attributes = ensemble.regressor_attributes(targets)
+        sums = graph.cast(graph.add("TreeEnsembleRegressor", features, domain=ML, **attributes), DOUBLE)
+    else:
+        sums = graph.add("TreeEnsemble", features, domain=ML, **ensemble.attributes(targets))
     return [graph.add("MatMul", sums, graph.constant(of_terms))]
 
 
@@ -87,8 +89,12 @@ class _Ensemble:
                     self._add_split(child)
 
     def attributes(self, targets: dict[int, int]) -> dict[str, Any]:
-        """Return the attributes of the operator; `targets` has the position of each term among its outputs."""
+        """Return the attributes of TreeEnsemble; `targets` has the position of each term among its outputs."""
         return {
+            "n_targets": len(targets),
+            "aggregate_function": SUM,
+            "post_transform": 0,
+            "tree_roots": self.roots,
             "nodes_modes": tensor(np.full(len(self.features), BRANCH_LEQ), np.uint8),
             "nodes_featureids": self.features,
             "nodes_splits": tensor(self.thresholds),
@@ -99,6 +105,42 @@ class _Ensemble:
             "nodes_missing_value_tracks_true": [1] * len(self.features),
             "leaf_targetids": [targets[term] for term in self.leaf_terms],
             "leaf_weights": tensor(self.leaf_values),
+        }
+
+    def regressor_attributes(self, targets: dict[int, int]) -> dict[str, Any]:
+        """Return the attributes of TreeEnsembleRegressor, which numbers the leaves of a tree after all splits."""
+        n_splits, n_leaves = len(self.features), len(self.leaf_values)
+        tree_of_split = np.searchsorted(self.roots, np.arange(n_splits), side="right") - 1
+        children = [
+            [child + n_splits * is_leaf for child, is_leaf in zip(ids, are_leaves, strict=True)]
+            for ids, are_leaves in zip(self.sides, self.are_leaves, strict=True)
+        ]
+        tree_of_leaf = np.zeros(n_leaves, np.int64)
+        for ids, are_leaves in zip(self.sides, self.are_leaves, strict=True):
+            at = np.flatnonzero(are_leaves)
+            tree_of_leaf[np.array(ids)[at]] = tree_of_split[at]
+        leaves = np.arange(n_splits, n_splits + n_leaves)
+        none = np.zeros(n_leaves, np.int64)
+        trees = np.concatenate([tree_of_split, tree_of_leaf])
+        order = np.argsort(trees, kind="stable")  # nodes of a tree follow one another, its root first
+        nodes = {
+            "nodes_treeids": trees,
+            "nodes_nodeids": np.arange(n_splits + n_leaves),
+            "nodes_featureids": np.concatenate([self.features, none]),
+            "nodes_truenodeids": np.concatenate([children[0], none]),
+            "nodes_falsenodeids": np.concatenate([children[1], none]),
+            "nodes_missing_value_tracks_true": np.concatenate([np.ones(n_splits, np.int64), none]),
+        }
+        return {
+            "n_targets": len(targets),
+            "aggregate_function": "SUM",
+            **{name: values[order].tolist() for name, values in nodes.items()},
+            "nodes_modes": np.where(order < n_splits, "BRANCH_LEQ", "LEAF").tolist(),
+            "nodes_values_as_tensor": tensor(np.concatenate([self.thresholds, none])[order]),
+            "target_treeids": tree_of_leaf.tolist(),
+            "target_nodeids": leaves.tolist(),
+            "target_ids": [targets[term] for term in self.leaf_terms],
+            "target_weights_as_tensor": tensor(self.leaf_values),
         }
 
     def _term(self, split: int) -> int:
