@@ -1,8 +1,10 @@
 """Models as C, compiled without a warning and run with sanitizers: the scores, probabilities and reasons of Python."""
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,6 +137,22 @@ def test_a_program_includes_the_declarations_and_links_the_model(tmp_path):
     row = {"age": 30.0, "int": "b", "born": np.datetime64("1994-02-03T04:05:06.5", "us")}
     assert_allclose(float(printed[0]), fitted.decision_function([row])[0], **TOLERANCE)
     assert printed[1:] == ["-1", "1", "age"]
+
+
+def test_the_example_of_the_documentation_compiles(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "export.md").read_text(encoding="utf-8")
+    example = re.search(r"```c\n(.*?)```", page, re.DOTALL)[1].split("\n\n", 1)
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2025-01-01", "us") + rng.integers(0, 600, 300).astype("timedelta64[D]")
+    columns = {"amount": rng.normal(size=300), "shop": rng.choice(["web", "east"], 300), "placed on": days}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    fitted = OnePassGAM(random_state=0).fit(rows, rng.random(300) < 0.5)
+    (tmp_path / "model.c").write_text(c_code(make_portable(fitted._to_model()), 2), encoding="ascii")
+    program = f"#include <stdio.h>\n{example[0]}\nint main(void)\n{{\n{example[1]}return 0;\n}}\n"
+    (tmp_path / "caller.c").write_text(program, encoding="ascii")
+    command = ["cc", *c_program.FLAGS, "caller.c", "model.c", "-o", "caller", "-lm"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    subprocess.run([tmp_path / "caller"], check=True)
 
 
 def test_numbers_have_the_decimal_point_of_the_locale_when_strtod_reads_them(tmp_path):
