@@ -93,6 +93,7 @@ def test_dates_in_text_are_read_as_by_the_reader_of_tables(layout, tmp_path):
         ("text", {"amount": [1]}, "column amount: expected a number, got 1"),
         ("linear_zero", {"size": {}}, "column size: expected a category, got [object Object]"),
         ("text", {"date": True}, "column date: expected a date, got true"),
+        ("text", {"amount": "1e999"}, "column amount: expected a finite number, got 1e999"),
     ],
 )
 def test_a_value_that_the_model_does_not_take_is_named(name, change, message, case_of, tmp_path):

@@ -164,7 +164,7 @@
   function daysOfValue(column, value) {
     if (value === null || value === undefined) return NaN;
     if (value instanceof Date) return value.getTime() / 86400000;
-    if (typeof value === "number") return Number.isFinite(value) ? value : NaN;
+    if (typeof value === "number" && Math.abs(value) !== Infinity) return value;
     if (typeof value !== "string") refuse(column, value, "expected a date");
     const text = strip(value);
     if (column.missing.has(text)) return NaN;
