@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from opauc.exports.c_code import c_code
+from opauc.exports.c.code import c_code
 from opauc.exports.js_code import js_code
 from opauc.exports.onnx.model import onnx_model
-from tests.exports import c_program, random_models
+from tests.exports import random_models
+from tests.exports.c import program as c_program
 from tests.exports.onnx import session
 from tests.exports.test_js_code import run_node
 

@@ -168,7 +168,7 @@ EXPORTS = Registry(
     {
         "json": "opauc.exports.json_text:JSON",
         "js": "opauc.exports.js_code:JS",
-        "c": "opauc.exports.c_code:C",
+        "c": "opauc.exports.c.code:C",
         "onnx": "opauc.exports.onnx.format:ONNX",
     },
 )

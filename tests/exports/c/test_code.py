@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose
 
 import opauc
 from opauc import OPAUC, OnePassGAM
-from opauc.exports.c_code import c_code
+from opauc.exports.c.code import c_code
 from opauc.exports.make_portable import make_portable
-from tests.exports import c_program, texts
+from tests.exports import texts
+from tests.exports.c import program as c_program
 from tests.exports.plain_rows import plain_rows
 
 pytestmark = [
@@ -140,7 +141,7 @@ def test_a_program_includes_the_declarations_and_links_the_model(tmp_path):
 
 
 def test_the_example_of_the_documentation_compiles(tmp_path):
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "export.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "export.md").read_text(encoding="utf-8")
     example = re.search(r"```c\n(.*?)```", page, re.DOTALL)[1].split("\n\n", 1)
     rng = np.random.default_rng(0)
     days = np.datetime64("2025-01-01", "us") + rng.integers(0, 600, 300).astype("timedelta64[D]")

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from itertools import accumulate
 
-from opauc.exports.c_data import axes_data, crossed_data, table_data, term_data, tree_data
-from opauc.exports.c_names import c_bytes, c_comment, c_string, identifiers
-from opauc.exports.c_text import array, number
+from opauc.exports.c.constants import array, number
+from opauc.exports.c.data import axes_data, crossed_data, table_data, term_data, tree_data
+from opauc.exports.c.names import c_bytes, c_comment, c_string, identifiers
 from opauc.exports.format import ExportFormat, ExportOptions
 from opauc.exports.merge_terms import check_centered, merge_terms
 from opauc.exports.portable import CATEGORY, DATE, NUMBER, Column, PortableModel
@@ -16,6 +16,8 @@ from opauc.version import __version__
 
 KINDS = {NUMBER: "NUMBER", CATEGORY: "CATEGORY", DATE: "DATE"}
 PARTS = {"": "WHOLE", "day": "DAY", "month": "MONTH", "weekday": "WEEKDAY", "hour": "HOUR"}
+# The code, in the order in which C needs it.
+PARTS_OF_CODE = ("numbers.c", "dates.c", "score.c", "main.c")
 # The number of text that marks a missing value; categories have those from -1.
 MISSING_TEXT = -2.0
 FIELDS = {
@@ -96,7 +98,7 @@ def c_code(model: PortableModel, reasons: int = 0) -> str:
     Examples
     --------
     >>> from opauc import OPAUC
-    >>> from opauc.exports.c_code import c_code
+    >>> from opauc.exports.c.code import c_code
     >>> from opauc.exports.make_portable import make_portable
     >>> code = c_code(make_portable(OPAUC().fit([[0.0], [1.0], [2.0]], [0, 0, 1])._to_model()))
     >>> print(code[:29])
@@ -104,10 +106,10 @@ def c_code(model: PortableModel, reasons: int = 0) -> str:
     """
     check_centered(model, reasons)
     scored = model if reasons else merge_terms(model)
-    engine = files("opauc.exports").joinpath("score.c").read_text(encoding="ascii")
-    return "\n".join([_declarations(model, reasons), "#ifndef OPAUC_DECLARATIONS", TYPES, *_data(scored), engine]) + (
-        "#endif\n"
-    )
+    code = [files("opauc.exports.c").joinpath(name).read_text(encoding="ascii") for name in PARTS_OF_CODE]
+    return "\n".join([
+        _declarations(model, reasons), "#ifndef OPAUC_DECLARATIONS", TYPES, *_data(scored), *code, "#endif\n"
+    ])  # fmt: skip
 
 
 def _declarations(model: PortableModel, reasons: int) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from opauc.exports.c_names import c_string
-from opauc.exports.c_text import array, number
+from opauc.exports.c.constants import array, number
+from opauc.exports.c.names import c_string
 from opauc.exports.portable import Axis, Curve, Levels, Line, PortableTerm, Steps, Trees
 
 KINDS = {Line: "LINE", Curve: "CURVE", Steps: "STEPS", Levels: "LEVELS"}

@@ -10,7 +10,7 @@ LINE_WIDTH = 120
 def number(value: float) -> str:
     """Return a finite number with all its digits, as a double.
 
-    >>> from opauc.exports.c_text import number
+    >>> from opauc.exports.c.constants import number
     >>> number(0.1), number(3), number(-1e300)
     ('0.1', '3.0', '-1e+300')
     """
@@ -20,7 +20,7 @@ def number(value: float) -> str:
 def array(kind: str, name: str, items: Iterable[str | int | float], *, width: int = 0, is_public: bool = False) -> str:
     """Return an array of constants, of arrays if they have a `width`; one without elements, which C lacks, gets a zero.
 
-    >>> from opauc.exports.c_text import array
+    >>> from opauc.exports.c.constants import array
     >>> print(array("double", "knots", [0.5, 1]))
     static const double knots[] = {
     0.5, 1

@@ -27,7 +27,7 @@ COMMENT = re.compile(r"[^A-Za-z0-9 _.,:;()+=%-]")
 def identifiers(names: Iterable[str]) -> list[str]:
     """Return an identifier for each name, in small letters and all different.
 
-    >>> from opauc.exports.c_names import identifiers
+    >>> from opauc.exports.c.names import identifiers
     >>> identifiers(["Größe (cm)", "int", "2nd", "a b", "a_b", "€", "__x"])
     ['gro_e_cm', 'int_', 'c_2nd', 'a_b', 'a_b_2', 'c', 'x']
     """
@@ -51,7 +51,7 @@ def identifiers(names: Iterable[str]) -> list[str]:
 def c_bytes(text: str) -> bytes:
     r"""Return the UTF-8 bytes of text, a NUL as two bytes that no other character has: strings of C end at a NUL.
 
-    >>> from opauc.exports.c_names import c_bytes
+    >>> from opauc.exports.c.names import c_bytes
     >>> c_bytes("a\0ü")
     b'a\xc0\x80\xc3\xbc'
     """
@@ -61,7 +61,7 @@ def c_bytes(text: str) -> bytes:
 def c_string(text: str) -> str:
     r"""Return text as an expression of C: a string literal, or an array where a literal would be too long.
 
-    >>> from opauc.exports.c_names import c_string
+    >>> from opauc.exports.c.names import c_string
     >>> print(c_string('say "?"'), c_string("ü"), c_string("/*"))
     "say \042\077\042" "\303\274" "/*"
     """
@@ -75,7 +75,7 @@ def c_string(text: str) -> str:
 def c_comment(text: str) -> str:
     """Return text that may stand in a comment.
 
-    >>> from opauc.exports.c_names import c_comment
+    >>> from opauc.exports.c.names import c_comment
     >>> print(c_comment("a*/b, ü"))
     a<2a><2f>b, <fc>
     """
