@@ -7,9 +7,9 @@ A page is one program: its blocks share names and an empty folder. Blocks run by
 - `console`: lines that begin with `$ ` are commands, the lines below them what they print.
 
 Printed numbers with a decimal point may differ by a hundredth of their size, numbers of seconds by anything, and `...`
-stands for any text. Two HTML comments speak to this program: `<!-- setup: code -->` is executed unseen, and
-`<!-- not run: reason -->` leaves out the next block. `python -m tests.code_blocks PAGE` writes into a page what
-its code prints now.
+stands for any text. HTML comments speak to this program: `<!-- setup: code -->` is executed unseen,
+`<!-- not run: reason -->` leaves out the next block, and `<!-- needs: program -->` leaves it out where the machine has
+no such program. `python -m tests.code_blocks PAGE` writes into a page what its code prints now.
 """
 
 import contextlib
@@ -18,6 +18,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,7 @@ from tests.cli.commands import without_notice
 EXECUTED = ("python", "console", "output")
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>[\w+-]*)[^\n]*\n(?P<text>.*?)^(?P=indent)```\s*$"
-    r"|<!--\s*(?P<kind>setup|not run):(?P<note>.*?)-->",
+    r"|<!--\s*(?P<kind>setup|not run|needs):(?P<note>.*?)-->",
     re.MULTILINE | re.DOTALL,
 )
 NUMBER = re.compile(r"(\d[\d,]*\.\d+(?:e[-+]?\d+)?|\.\d+)")
@@ -60,6 +61,8 @@ def blocks_of(page):
         if match["kind"] == "not run":
             assert match["note"].strip(), f"{page}: a block is not run without a reason"
             skip = True
+        elif match["kind"] == "needs":
+            skip = shutil.which(match["note"].strip()) is None
         elif match["kind"] == "setup":
             blocks.append(Block("python", match["note"], text.count("\n", 0, match.start("note")) + 1, 0, 0))
         else:

@@ -28,6 +28,7 @@ SLOW_FILES = (
     "api/*", "baselines/*", "cli/*", "engines/*", "estimators/*", "experiments/*", "report/*", "security/*",
     "additive/*tree*", "additive/*ensemble*", "additive/*initial_fit*", "additive/*level*", "additive/*pair*",
     "additive/*search*", "linear/*sketched*", "linear/*_path*", "data/*fuzz*", "core/test_files.py",
+    "exports/c/*", "exports/onnx/*", "exports/test_js_code.py", "exports/*random*",
     "training/test_*file*", "test_benchmarks.py", "test_examples.py", "test_import.py", "test_readme.py",
     "test_workloads.py",
 )  # fmt: skip

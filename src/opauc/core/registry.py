@@ -167,6 +167,9 @@ EXPORTS = Registry(
     "format of export",
     {
         "json": "opauc.exports.json_text:JSON",
+        "js": "opauc.exports.js_code:JS",
+        "c": "opauc.exports.c.code:C",
+        "onnx": "opauc.exports.onnx.format:ONNX",
     },
 )
 

@@ -1,0 +1,54 @@
+"""A model as one JavaScript file without dependencies: its portable form, and the code that scores rows with it."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from opauc.exports.format import ExportFormat, ExportOptions
+from opauc.exports.json_text import json_text
+from opauc.exports.portable import PortableModel
+from opauc.version import __version__
+
+# What stands in `score.js` where the model goes.
+PLACE = '"MODEL"'
+
+
+def js_code(model: PortableModel) -> str:
+    """Return a model as JavaScript: ASCII alone, safe in a script of a page.
+
+    Node reads it with `require` or `import`; a page that loads it as a script has it as `opaucModel`.
+
+    Examples
+    --------
+    >>> from opauc import OPAUC
+    >>> from opauc.exports.js_code import js_code
+    >>> from opauc.exports.make_portable import make_portable
+    >>> print(js_code(make_portable(OPAUC().fit([[0.0], [1.0], [2.0]], [0, 0, 1])._to_model()))[:30])
+    // A model of opauc for OPAUC:
+    """
+    head = (
+        f"// A model of opauc for {model.estimator}: score(row), probability(row), label(row) and reasons(row, k)\n"
+        "// of an object with a property for each column. Without dependencies, for browsers and Node.\n"
+        f"// Written by opauc {__version__}.\n"
+    )
+    code = files("opauc.exports").joinpath("score.js").read_text(encoding="ascii")
+    return head + code.replace(PLACE, string_literal(json_text(model).rstrip()))
+
+
+def string_literal(text: str) -> str:
+    r"""Return ASCII text as a string in single quotes.
+
+    >>> from opauc.exports.js_code import string_literal
+    >>> print(string_literal('{"it\'s": "\\u2028"}'))
+    '{"it\'s": "\\u2028"}'
+    """
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def write_js(model: PortableModel, options: ExportOptions) -> bytes:  # noqa: ARG001
+    """Return the content of a JavaScript file of a model."""
+    return js_code(model).encode("ascii")
+
+
+JS = ExportFormat("js", (".js", ".cjs"), write_js)

@@ -1,0 +1,1 @@
+"""Models as ONNX: graphs of standard operators in float64."""
