@@ -167,6 +167,7 @@ EXPORTS = Registry(
     "format of export",
     {
         "json": "opauc.exports.json_text:JSON",
+        "sql": "opauc.exports.sql:SQL",
     },
 )
 
