@@ -18,17 +18,19 @@ NUMBER, BRACKETS = f"^{SIGN}{UNSIGNED}$", rf"^\(({MONEY} ?)?({DIGITS}(\.[0-9]*)?
 NO_DIGITS = "[^0-9.eE+-]"
 INFINITE, NOT_A_NUMBER = r"(?i)^[+-]?inf(inity)?$", r"(?i)^[+-]?nan(\([a-z0-9_]*\))?$"
 # The groups of a clock time: days, hours, minutes, seconds, and the half of the day.
-CLOCK = r"(?i)^(([+-]?[0-9]+) days?,? \+?)?([0-9]{1,2}):([0-5][0-9])(:([0-5][0-9](\.[0-9]+)?))?( ?([ap])\.?m\.?)?$"
-DAYS, HOURS, MINUTES, SECONDS, HALF = 2, 3, 4, 6, 9
+CLOCK = (
+    r"(?i)^(?:([+-]?[0-9]+) days?,? \+?)?([0-9]{1,2}):([0-5][0-9])(?::([0-5][0-9](?:\.[0-9]+)?))?(?: ?([ap])\.?m\.?)?$"
+)
+DAYS, HOURS, MINUTES, SECONDS, HALF = 1, 2, 3, 4, 5
 BLANKS_AROUND = r"^\s+|\s+$"
 
 ISO = "iso"
 # The groups of a date as programs write it: year, month, day, hour, minute, second, and its fraction.
 ISO_PATTERN = (
-    r"^([0-9]{4})-([0-9]{2})-([0-9]{2})([ T]([0-9]{2}):([0-9]{2})(:([0-9]{2})(\.([0-9]{1,6})[0-9]*)?)?)?"
-    r"( ?(Z|[+-][0-9]{2}(:?[0-9]{2})?))?$"
+    r"^([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6})[0-9]*)?)?)?"
+    r"(?: ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?))?$"
 )
-ISO_GROUPS = {"Y": 1, "m": 2, "d": 3, "H": 5, "M": 6, "S": 8, "f": 10}
+ISO_GROUPS = {"Y": 1, "m": 2, "d": 3, "H": 4, "M": 5, "S": 6, "f": 7}
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LONG_MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
