@@ -22,7 +22,7 @@ def query_duckdb(query, table, name="data"):
         connection.execute("create table copied as from given")
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
         connection.execute(f"alter table copied rename to {quoted}")
-        return in_order(connection.execute(query).fetch_arrow_table())
+        return in_order(connection.execute(query).df())
 
 
 def query_postgres(query, table, address, name="data"):
@@ -32,9 +32,9 @@ def query_postgres(query, table, address, name="data"):
     with dbapi.connect(address) as connection, connection.cursor() as cursor:
         cursor.adbc_ingest(name, table, mode="replace")
         cursor.execute(query)
-        return in_order(cursor.fetch_arrow_table())
+        return in_order(cursor.fetch_arrow_table().to_pandas())
 
 
-def in_order(table):
-    """Return the rows of a table as a frame, by their positions."""
-    return table.to_pandas().sort_values(ROW).reset_index(drop=True)
+def in_order(frame):
+    """Return the rows of a frame by their positions."""
+    return frame.sort_values(ROW).reset_index(drop=True)

@@ -53,6 +53,8 @@ class SqlModel:
         self.query = Query(dialect, prefix)
         inputs = inputs_of_rows(self.query, model, is_typed=options.typed)
         self.conditions = inputs.conditions
+        if not options.typed:
+            self.query.keep(inputs.terms)
         self.tables = SqlTables(self.query, model, inputs.terms)
         self.hashes = SqlHashes(self.query, inputs.terms)
         self.trees = None if model.trees is None else SqlTrees(self.tables, model.trees)
@@ -97,6 +99,7 @@ class SqlModel:
             parts = [Term(self.dialect.double_of(term.constant)), *(self.tables.value(table) for table in term.tables)]
             parts += [*(self.hashes.value(table) for table in term.crossed), *shares[number]]
             contributions.append(self.query.bind(self.query.add(parts)))
+        self.query.keep(contributions)
         return contributions
 
     def _shares_of_trees(self) -> dict[int, list[Term]]:

@@ -70,7 +70,9 @@ class Dialect:
     modulo, xor, ln : str
         The remainder of integers; the bits that only one of two integers has; the natural logarithm.
     barrier : str
-        What keeps the optimizer from computing a step once for each of its uses.
+        What separates a step from the next.
+    keeping : str
+        What has the database compute a step once, where it would compute it for each of its uses.
     most_nested : int
         How many `CASE` may stand in each other.
     has_nan : bool
@@ -96,6 +98,7 @@ class Dialect:
     xor: str = "XOR({0}, {1})"
     ln: str = "LN"
     barrier: str = ""
+    keeping: str = ""
     most_nested: int = 1000
     has_nan: bool = True
     collation: str = ""
@@ -202,7 +205,7 @@ DIALECTS = {
     one.name: one
     for one in (
         Dialect(
-            "duckdb", "DuckDB",
+            "duckdb", "DuckDB", keeping="MATERIALIZED ",
             text_functions=TextFunctions(
                 "TYPEOF({0}) = 'VARCHAR'", "REGEXP_MATCHES({0}, {1})", "REGEXP_EXTRACT({0}, {1}, {2})",
                 "REGEXP_REPLACE({0}, {1}, {2}, 'g')", "MAKE_DATE({0}, {1}, 1) + {2}", "({0} - DATE '1970-01-01')",

@@ -46,6 +46,7 @@ class Query:
     prefix: str = PREFIX
     steps: list[Step] = field(default_factory=list)
     tables: dict[str, str] = field(default_factory=dict)  # of constants: query by name
+    kept: set[int] = field(default_factory=set)  # the steps whose rows the database keeps
     _bound: dict[str, Term] = field(default_factory=dict)
 
     def bind(self, term: Term) -> Term:
@@ -87,6 +88,10 @@ class Query:
             self.tables[f"{self.prefix}table_{len(self.tables) + 1}"] = text
         return names.get(text, f"{self.prefix}table_{len(self.tables)}")
 
+    def keep(self, terms: Sequence[Term]) -> None:
+        """Have the database keep the rows of the step that the last of these expressions needs, where it can."""
+        self.kept.add(max(term.step for term in terms) - 1)
+
     def add(self, terms: Sequence[Term]) -> Term:
         """Return the sum of expressions, in brackets of few."""
         if not terms:
@@ -113,7 +118,8 @@ class Query:
         for number in range(last):
             columns = self._columns(self.steps[number], carried if number == 0 else f"{ROW}.*")
             body = f"  SELECT {columns}\n  FROM {source}{self._joins(number)}{self.dialect.barrier}"
-            queries.append(f"{self.prefix}step_{number + 1} AS (\n{body}\n)")
+            keeping = self.dialect.keeping if number in self.kept else ""
+            queries.append(f"{self.prefix}step_{number + 1} AS {keeping}(\n{body}\n)")
             source = f"{self.prefix}step_{number + 1} AS {ROW}"
         rows = f"({ROW}.{self.prefix}row).*" if self.dialect.carry == RECORD else self._star(last)
         return f"WITH {', '.join(queries)}\nSELECT {', '.join([rows, *outputs])}\nFROM {source}\n"
