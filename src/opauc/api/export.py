@@ -24,6 +24,8 @@ def export(
     to: str | None = None,
     reasons: int = 0,
     dialect: str = "duckdb",
+    table: str = "data",
+    typed: bool = False,
 ) -> None:
     """Write a fitted model in another language or format, in which it scores raw rows without this library.
 
@@ -40,7 +42,12 @@ def export(
     reasons : int, default=0
         How many reasons for its score are given with each row, where the format can.
     dialect : str, default="duckdb"
-        The dialect of SQL.
+        The dialect of SQL: duckdb, postgres, bigquery, snowflake, spark or tsql.
+    table : str, default="data"
+        The name of the table that SQL reads, schema and table between dots; parts may be in double quotes.
+    typed : bool, default=False
+        Whether numbers and dates have types of their own in that table. Text is then not read, which makes SQL shorter
+        and faster.
 
     Examples
     --------
@@ -55,7 +62,7 @@ def export(
     """
     target = Path(path)
     chosen = EXPORTS[to] if to is not None else _format_of(target)
-    options = ExportOptions(reasons, dialect)
+    options = ExportOptions(reasons, dialect, table, typed)
     _check_options(chosen, options)
     check_writable(target)
     if isinstance(model, str | os.PathLike):

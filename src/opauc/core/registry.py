@@ -170,6 +170,7 @@ EXPORTS = Registry(
         "js": "opauc.exports.js_code:JS",
         "c": "opauc.exports.c.code:C",
         "onnx": "opauc.exports.onnx.format:ONNX",
+        "sql": "opauc.exports.sql:SQL",
     },
 )
 

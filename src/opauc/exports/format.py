@@ -19,10 +19,16 @@ class ExportOptions:
         How many reasons for its score are written for each row.
     dialect : str
         The dialect of SQL.
+    table : str
+        The name of the table that the query reads.
+    typed : bool
+        Whether the numbers and dates of the table have types of their own, and are no text.
     """
 
     reasons: int = 0
     dialect: str = "duckdb"
+    table: str = "data"
+    typed: bool = False
 
 
 Writer: TypeAlias = Callable[[PortableModel, ExportOptions], bytes]
