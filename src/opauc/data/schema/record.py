@@ -69,27 +69,31 @@ class RecordReader:
     >>> from opauc.data.schema.record import RecordReader
     >>> columns = ColumnSchema("size", NUMBER), ColumnSchema("color", CATEGORY, categories={"red": 0, "blue": 1})
     >>> reader = RecordReader.of(columns)
-    >>> reader.read({"size": "1,200", "color": "blue", "shop": 7}).numbers
-    array([[1200.,    1.]])
+    >>> reader.read({"size": "$12", "color": "blue", "shop": 7}).numbers
+    array([[12.,  1.]])
     >>> reader.read({"size": "many"})
     ReadRow(numbers=array([[nan, nan]]), unreadable=('size',))
     """
 
-    columns: tuple[ColumnReader, ...]
-    inputs: tuple[str, ...]  # names of the numbers
+    columns: tuple[ColumnSchema, ...]
+    _readers: tuple[ColumnReader, ...]
+    _inputs: tuple[str, ...]  # names of the numbers
 
     @classmethod
     def of(cls, columns: tuple[ColumnSchema, ...]) -> RecordReader:
         """Return the reader of rows with these columns."""
         readers = tuple(ColumnReader.of(column) for column in columns)
-        return cls(readers, tuple(name for column in columns for name in column.inputs))
+        return cls(columns, readers, tuple(name for column in columns for name in column.inputs))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return RecordReader.of, (self.columns,)  # functions are not pickled
 
     def read(self, record: Mapping[str, object]) -> ReadRow:
         """Return a row as numbers; raise InputError where a value cannot belong to its column."""
         numbers: list[float] = []
         unreadable: list[str] = []
         absent, get = 0, record.get
-        for name, read, missing, is_number in self.columns:
+        for name, read, missing, is_number in self._readers:
             value = get(name)
             if type(value) is float and is_number:  # most values: not worth a call
                 numbers.append(value)
@@ -107,15 +111,15 @@ class RecordReader:
         row = np.array([numbers])
         infinite = np.isinf(row[0])
         if infinite.any():
-            raise InputError(f"column {self.inputs[int(np.argmax(infinite))]} holds an infinite value")
+            raise InputError(f"column {self._inputs[int(np.argmax(infinite))]} holds an infinite value")
         return ReadRow(row, tuple(unreadable))
 
     def has_all(self, record: Mapping[str, object]) -> bool:
         """Tell whether a row has every column."""
-        return all(name in record for name, *_ in self.columns)
+        return all(column.name in record for column in self.columns)
 
     def _no_column(self, record: Mapping[str, object]) -> InputError:
-        names = [name for name, *_ in self.columns]
+        names = [column.name for column in self.columns]
         near = nearest_first(next(iter(record), ""), names)[:MAX_NAMES]
         return InputError(f"the row has no column of the model; expected {', '.join(near)}")
 
@@ -173,7 +177,7 @@ def _category_reader(column: ColumnSchema) -> ReadValue:
         if isinstance(value, float) and value != value:
             return MISSING
         is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer() and value != 0.0)
-        if is_whole and abs(value) <= MAX_COUNT:
+        if is_whole and isinstance(value, int | float) and abs(value) <= MAX_COUNT:
             return codes.get(str(int(value)), unseen)
         return encode_value(column, value)
 

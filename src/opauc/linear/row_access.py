@@ -1,0 +1,63 @@
+"""How a linear model reads single rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Never
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from opauc.data.encode.table_features import OneHotReading
+from opauc.errors import InputError, UnsupportedOperationError
+from opauc.estimators.row_scorer import RowAccess
+from opauc.linear.input import check_rows
+from opauc.linear.scorer import LinearScorer
+from opauc.types import Floats, Rows
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRows(RowAccess):
+    """The rows of a linear model: features, or tables as those it was trained on."""
+
+    estimator: Any  # a copy that nobody trains
+    scorer: LinearScorer
+    names: tuple[str, ...] | None
+
+    def records(self, records: Sequence[Mapping[str, object]]) -> Rows:
+        """Return the features of rows given as dicts; of a model fitted to arrays they have to have every feature."""
+        reading: OneHotReading | None = self.estimator._reading
+        if reading is not None and reading.encoding is not None:
+            columns = [*(reading.encoding["numeric"] or ()), *reading.encoding["categorical"]]
+            filled: Any = [{name: record.get(name) for name in columns} for record in records]
+            return self.rows(filled)
+        if self.names is None:
+            raise InputError("the model was fitted to an array, whose columns have no names; give a row as an array")
+        try:
+            return self.rows(np.array([[record[name] for name in self.names] for record in records], np.float64))
+        except KeyError as error:
+            raise InputError(f"the row has no feature {error.args[0]!r}; the model takes no missing values") from error
+        except (TypeError, ValueError) as error:
+            raise InputError(f"expected finite numbers: {error}") from error
+
+    def array(self, row: Floats) -> Rows | None:
+        """Return one row of numbers if it is certainly valid."""
+        is_plain = row.dtype == np.float64 or row.dtype == np.float32
+        return row[None] if is_plain and row.size == self.scorer.n_inputs and np.isfinite(row).all() else None
+
+    def rows(self, X: ArrayLike) -> Rows:
+        """Return any rows, checked."""
+        return check_rows(self.estimator, X)
+
+    def score(self, rows: Rows) -> float:
+        """Return the score of one row."""
+        return self.scorer.scores(rows).item()
+
+    def scores(self, rows: Rows) -> Floats:
+        """Return the score of each row."""
+        return self.scorer.scores(rows)
+
+    def contributions(self, rows: Rows) -> Never:  # noqa: ARG002
+        """Raise: there are no terms."""
+        raise UnsupportedOperationError(f"{type(self.estimator).__name__} has no terms, and so no contributions")
