@@ -199,8 +199,9 @@ def test_a_linear_model_takes_dicts_by_the_names_of_its_features():
         scorer.score({"a": 1.0, "c": 2.0})
     with pytest.raises(InputError, match="expected finite numbers"):
         scorer.score({**row, "b": "many"})
-    with pytest.raises(ValueError, match="NaN"):
-        scorer.score({**row, "b": np.nan})
+    for missing in (np.nan, None, np.inf):
+        with pytest.raises(InputError, match="feature b: expected a finite number"):
+            scorer.score({**row, "b": missing})
     with pytest.raises(UnsupportedOperationError, match="OPAUC has no terms"):
         scorer.explain(row)
 
@@ -211,9 +212,7 @@ def test_a_linear_model_of_a_table_reads_dicts_as_it_reads_tables(tmp_path, miss
     if missing == "error":
         table["number"] = table["number"].fillna(0.0)
     table.to_csv(tmp_path / "table.csv", index=False)
-    model = opauc.train(
-        tmp_path / "table.csv", label="y", solver="exact", categorical=["kind"], missing=missing
-    ).estimator
+    model = opauc.train(tmp_path / "table.csv", label="y", solver="exact", categorical=["kind"], missing=missing)
     records = records_of(table.drop(columns="y"), 20)
     assert_scores_like(model.scorer(), model, records, lambda i: [records[i]])
     if missing == "error":

@@ -35,11 +35,15 @@ class LinearRows(RowAccess):
         if self.names is None:
             raise InputError("the model was fitted to an array, whose columns have no names; give a row as an array")
         try:
-            return self.rows(np.array([[record[name] for name in self.names] for record in records], np.float64))
+            rows = np.array([[record[name] for name in self.names] for record in records], np.float64)
         except KeyError as error:
             raise InputError(f"the row has no feature {error.args[0]!r}; the model takes no missing values") from error
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"expected finite numbers: {error}") from error
+        finite = np.isfinite(rows).all(axis=0)
+        if not finite.all():
+            raise InputError(f"feature {self.names[int(np.argmin(finite))]}: expected a finite number")
+        return rows
 
     def array(self, row: Floats) -> Rows | None:
         """Return one row of numbers if it is certainly valid."""

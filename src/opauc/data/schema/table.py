@@ -162,7 +162,10 @@ class TableSchema:
         """
         if not self.record_reader.has_all(record):
             return None
-        numbers, unreadable = self.record_reader.read(record)
+        try:
+            numbers, unreadable = self.record_reader.read(record)
+        except InputError:  # which names the row; that of `read` names the table
+            return None
         return None if unreadable else numbers
 
     def with_sorted_categories(self, batch: RecordBatch, source: str) -> TableSchema:
