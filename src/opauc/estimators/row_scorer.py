@@ -217,7 +217,7 @@ class RowScorer:
         parts = tuple((names[at], contributions[0, at].item()) for at in chosen)
         return RowExplanation(float(baseline), parts, float(others.sum()))
 
-    def score_rows(self, X: ArrayLike) -> Floats:
+    def score_rows(self, X: Any) -> Floats:
         """Return the score of each row.
 
         Parameters

@@ -9,6 +9,7 @@ from typing import Any, Never
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opauc.core.row_blocks import widen_rows
 from opauc.data.encode.table_features import OneHotReading
 from opauc.errors import InputError, UnsupportedOperationError
 from opauc.estimators.row_scorer import RowAccess
@@ -30,8 +31,8 @@ class LinearRows(RowAccess):
         reading: OneHotReading | None = self.estimator._reading
         if reading is not None and reading.encoding is not None:
             columns = [*(reading.encoding["numeric"] or ()), *reading.encoding["categorical"]]
-            filled: Any = [{name: record.get(name) for name in columns} for record in records]
-            return self.rows(filled)
+            filled = [{name: record.get(name) for name in columns} for record in records]
+            return widen_rows(reading.read(filled).rows, self.estimator.n_features_in_)
         if self.names is None:
             raise InputError("the model was fitted to an array, whose columns have no names; give a row as an array")
         try:
