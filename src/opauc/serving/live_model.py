@@ -34,9 +34,12 @@ class FileState(NamedTuple):
     number: int
 
     @classmethod
-    def of(cls, path: str) -> FileState:
-        """Return the state of a file now."""
-        status = os.stat(path)
+    def of(cls, path: str) -> FileState | None:
+        """Return the state of a file now, None where there is none."""
+        try:
+            status = os.stat(path)
+        except OSError:
+            return None
         return cls(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
@@ -106,11 +109,8 @@ class LiveModel:
         return auc.estimate() if auc.counts.all() else None
 
     def has_changed(self) -> bool:
-        """Tell whether the model file is another one than that loaded last."""
-        try:
-            return FileState.of(self.settings.model) != self._file
-        except OSError:
-            return False  # being replaced, or gone: the model in memory stays
+        """Tell whether the model file is another one than that loaded last; if it is gone, the model in memory stays."""
+        return FileState.of(self.settings.model) not in (None, self._file)
 
     def reload(self) -> None:
         """Load the model file; where it is broken, the model in memory stays."""
