@@ -27,7 +27,7 @@ SHARED = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared
 SLOW_FILES = (
     "api/*", "baselines/*", "cli/*", "engines/*", "estimators/*", "experiments/*", "report/*", "security/*",
     "additive/*tree*", "additive/*ensemble*", "additive/*initial_fit*", "additive/*level*", "additive/*pair*",
-    "additive/*search*", "linear/*sketched*", "linear/*_path*", "data/*fuzz*", "core/test_files.py",
+    "additive/*search*", "serving/test_fuzz.py", "linear/*sketched*", "linear/*_path*", "data/*fuzz*", "core/test_files.py",
     "training/test_*file*", "test_benchmarks.py", "test_examples.py", "test_import.py", "test_readme.py",
     "test_workloads.py",
 )  # fmt: skip

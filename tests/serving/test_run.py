@@ -75,6 +75,7 @@ def test_a_request_that_has_begun_is_answered_before_the_end(gam, tmp_path):
         process.terminate()
         response = connection.getresponse()
         assert (response.status, len(json.loads(response.read()))) == (200, 1000)
+        connection.close()
         assert process.wait(60) == 0
 
 
