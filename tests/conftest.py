@@ -27,9 +27,9 @@ SHARED = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared
 SLOW_FILES = (
     "api/*", "baselines/*", "cli/*", "engines/*", "estimators/*", "experiments/*", "report/*", "security/*",
     "additive/*tree*", "additive/*ensemble*", "additive/*initial_fit*", "additive/*level*", "additive/*pair*",
-    "additive/*search*", "serving/test_fuzz.py", "linear/*sketched*", "linear/*_path*", "data/*fuzz*", "core/test_files.py",
-    "training/test_*file*", "test_benchmarks.py", "test_examples.py", "test_import.py", "test_readme.py",
-    "test_workloads.py",
+    "additive/*search*", "linear/*sketched*", "linear/*_path*", "data/*fuzz*", "core/test_files.py",
+    "serving/test_fuzz.py", "training/test_*file*", "test_benchmarks.py", "test_examples.py", "test_import.py",
+    "test_readme.py", "test_workloads.py",
 )  # fmt: skip
 QUICK_FILES = ("cli/test_train_and_use.py", "estimators/test_opauc.py", "*level_sums.py")
 SLOW_NAMES = ("million", "memory_does_not_grow", "agree_after_one_hundred_and_twenty_thousand", "old_scores_make_room")

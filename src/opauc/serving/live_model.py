@@ -109,7 +109,7 @@ class LiveModel:
         return auc.estimate() if auc.counts.all() else None
 
     def has_changed(self) -> bool:
-        """Tell whether the model file is another one than that loaded last; if it is gone, the model in memory stays."""
+        """Tell whether there is another model file than that loaded last."""
         return FileState.of(self.settings.model) not in (None, self._file)
 
     def reload(self) -> None:
