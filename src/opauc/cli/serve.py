@@ -41,7 +41,7 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Serve a model by HTTP: scores and reasons for rows as JSON, metrics, and a page that describes it.
+    """Serve a model by HTTP: scores and reasons for rows as JSON, and training on labeled rows.
 
     POST /score, /explain and, with --learn, /learn; GET /health, /metrics, /openapi.json and /. A model file that
     changes is loaded again. Ctrl-C and SIGTERM finish the requests that have begun. Whoever reaches the address may
