@@ -145,6 +145,7 @@ def test_an_explanation_adds_up_to_the_score(model, table, fitted_cases):
         assert sizes == sorted(sizes, reverse=True)
         assert first.contributions == whole.contributions[:2]
         assert whole.others == 0.0
+        assert scorer.explain_rows([record, record], k=2) == [first, first]
         for explanation in (whole, first):
             assert_allclose(explanation.score(), scorer.score(record), rtol=0, atol=1e-9)
 

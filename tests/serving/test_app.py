@@ -57,6 +57,16 @@ def test_a_model_of_an_array_takes_arrays(serve, linear):
         }
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_a_table_of_numbers_takes_arrays_too(serve):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)), columns=["a", "b", "c"])
+    model = OnePassGAM(trees=False, random_state=0).fit(frame, frame["a"] + frame["b"] > 0)
+    with serve(model) as client:
+        of_arrays = client.post("/explain?k=1", json=[[1.0, None, 2.0], [0.0, 0.5, 1.0]]).json()
+        assert of_arrays == client.post("/explain?k=1", json=[{"a": 1, "c": 2}, {"a": 0, "b": 0.5, "c": 1}]).json()
+        assert client.post("/explain", json=[[1.0, None]]).status_code == 422
+
+
 def test_a_linear_model_of_a_table_takes_its_columns(serve, tmp_path):
     frame = FRAME.drop(columns=["since", "income"]).fillna(40.0).assign(y=np.arange(30) % 2)
     frame.to_csv(tmp_path / "table.csv", index=False)

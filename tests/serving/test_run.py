@@ -1,5 +1,6 @@
 """The command starts a service, which stops when it is asked to."""
 
+import asyncio
 import http.client
 import json
 import signal
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
+from benchmarks.serving import load
 
 import opauc
 from tests.serving.conftest import ROW
@@ -77,6 +79,14 @@ def test_a_request_that_has_begun_is_answered_before_the_end(gam, tmp_path):
         assert (response.status, len(json.loads(response.read()))) == (200, 1000)
         connection.close()
         assert process.wait(60) == 0
+
+
+def test_the_load_test_measures_requests(linear, tmp_path):
+    opauc.save(linear, tmp_path / "model.opauc")
+    with running(tmp_path / "model.opauc") as (_, address):
+        seconds = asyncio.run(load(f"http://{address}", b"[1.0, 2.0, 3.0]", connections=4, seconds=0.5))
+    assert len(seconds) >= 4
+    assert 0.0 < min(seconds) <= max(seconds) < 30.0
 
 
 def failed(*options):

@@ -210,12 +210,36 @@ class RowScorer:
         >>> [name for name, _ in scorer.explain([4.0]).contributions]
         ['x0']
         """
-        n_terms = None if k is None else int(check_param("explain", "k", k, Count()))
-        names, contributions, baseline = self._access.contributions(self._row(row))
-        order = np.argsort(-np.abs(contributions[0]), kind="stable")
-        chosen, others = order[:n_terms].tolist(), contributions[0][order[len(names) if n_terms is None else n_terms :]]
-        parts = tuple((names[at], contributions[0, at].item()) for at in chosen)
-        return RowExplanation(float(baseline), parts, float(others.sum()))
+        return self._explanations(self._row(row), k)[0]
+
+    def explain_rows(self, X: Any, k: int | None = None) -> list[RowExplanation]:
+        """Return what `explain` returns for each row, in much less time.
+
+        Parameters
+        ----------
+        X : table, array-like of shape (n_rows, n_features), or list of dicts
+            Rows as for `score_rows`.
+        k : int, default=None
+            How many terms of each row; None is all.
+
+        Returns
+        -------
+        explanations : list of RowExplanation
+            One for each row.
+
+        Raises
+        ------
+        UnsupportedOperationError
+            If the model has no terms: a linear one.
+
+        Examples
+        --------
+        >>> from opauc import OnePassGAM
+        >>> scorer = OnePassGAM().fit([[0.0], [1.0], [2.0], [4.0]] * 30, [0, 0, 1, 1] * 30).scorer()
+        >>> [explanation.contributions[0][0] for explanation in scorer.explain_rows([[4.0], [0.0]])]
+        ['x0', 'x0']
+        """
+        return self._explanations(self._rows(X), k)
 
     def score_rows(self, X: Any) -> Floats:
         """Return the score of each row.
@@ -236,10 +260,8 @@ class RowScorer:
         >>> OPAUC().fit([[-1.0], [-0.5], [0.5], [1.0]], [0, 0, 1, 1]).scorer().score_rows([[0.0], [0.0]])
         array([0., 0.])
         """
-        if isinstance(X, list) and X and all(isinstance(row, Mapping) for row in X):
-            return self._access.scores(self._access.records(X))
         if is_in_memory(X):
-            return self._access.scores(self._access.rows(X))
+            return self._access.scores(self._rows(X))
         from opauc.data.formats.table import table_parts  # pyarrow, which arrays do not wait for
 
         parts = [self._access.scores(self._access.rows(part)) for part in table_parts(X)]
@@ -288,6 +310,23 @@ class RowScorer:
         0
         """
         return self.classes[int(score > (0.0 if self.threshold is None else self.threshold.score))]
+
+    def _explanations(self, rows: Rows, k: int | None) -> list[RowExplanation]:
+        n_terms = None if k is None else int(check_param("explain", "k", k, Count()))
+        names, contributions, baseline = self._access.contributions(rows)
+        explanations = []
+        for of_row, order in zip(contributions, np.argsort(-np.abs(contributions), axis=1, kind="stable"), strict=True):
+            first = order[:n_terms].tolist()
+            parts = tuple(zip((names[at] for at in first), of_row[first].tolist(), strict=True))
+            others = float(of_row[order[len(first) :]].sum())
+            explanations.append(RowExplanation(float(baseline), parts, others))
+        return explanations
+
+    def _rows(self, X: Any) -> Rows:
+        """Return rows in memory as the scorer takes them; those of a list of dicts are read one by one."""
+        if isinstance(X, list) and X and all(isinstance(row, Mapping) for row in X):
+            return self._access.records(X)
+        return self._access.rows(X)
 
     def _row(self, row: Mapping[str, object] | ArrayLike) -> Rows:
         if isinstance(row, Mapping):

@@ -76,16 +76,20 @@ class ServedModel:
             raise RequestError(UNREADABLE, f"row {number}: its values are so large that the score is not finite")
         return {"score": score, "probability": probability, "label": self.scorer.label_of(score)}
 
-    def explain(self, row: Row, k: int | None, number: int = 0) -> dict[str, Any]:
-        """Return the score of a row as a sum of terms, as JSON."""
-        score = self.score(row, number)
+    def explain(self, rows: Sequence[Row], k: int | None) -> list[dict[str, Any]]:
+        """Return the scores of rows as sums of terms, as JSON."""
+        scores = self.scores(rows).tolist()
         try:
-            explanation = self.scorer.explain(_values(row), k)
+            values = list(rows) if isinstance(rows[0], dict) else np.array(rows, np.float64)
+            explanations = self.scorer.explain_rows(values, k)
         except UnsupportedOperationError as error:
             raise RequestError(UNREADABLE, str(error)) from error
-        terms = [{"term": name, "contribution": part} for name, part in explanation.contributions]
-        parts = {"baseline": explanation.baseline, "terms": terms, "others": explanation.others}
-        return {**self.answer(score, number), **parts}
+        answers = []
+        for number, (score, explanation) in enumerate(zip(scores, explanations, strict=True)):
+            terms = [{"term": name, "contribution": part} for name, part in explanation.contributions]
+            parts = {"baseline": explanation.baseline, "terms": terms, "others": explanation.others}
+            answers.append({**self.answer(score, number), **parts})
+        return answers
 
 
 class LiveModel:
