@@ -39,6 +39,7 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 # The page runs nothing and loads nothing.
 PAGE_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 CLIENT_CLOSED = 499
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def create_app(settings: ServeSettings) -> Starlette:
@@ -212,5 +213,4 @@ class Service:
 
 
 def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    body = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(body.encode(errors="backslashreplace"), status, headers, JSON_TYPE)
+    return Response(ENCODER.encode(content).encode(errors="backslashreplace"), status, headers, JSON_TYPE)
