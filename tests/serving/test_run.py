@@ -3,12 +3,14 @@
 import asyncio
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,12 +19,15 @@ from benchmarks.serving import load
 import opauc
 from tests.serving.conftest import ROW
 
+# A group of its own: a signal to it is none to the tests.
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
+
 
 @contextmanager
 def running(path, *options):
     """Start a service; give its process and the address."""
     command = [sys.executable, "-m", "opauc", "serve", str(path), "--port", "0", "--json", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, **PIPES, text=True) as process:
         try:
             line = process.stdout.readline()
             while line and json.loads(line)["event"] != "serving":  # kernels are compiled first
@@ -62,10 +67,23 @@ def test_several_processes_share_an_address_and_stop_together(linear, tmp_path):
     opauc.save(linear, tmp_path / "model.opauc")
     with running(tmp_path / "model.opauc", "--workers", "2") as (process, address):
         assert all(post(address, "/score", [1.0, 2.0, 3.0])[0] == 200 for _ in range(20))
-        process.terminate()
+        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal
         assert process.wait(60) == 0
+        assert process.stderr.read() == ""
     with pytest.raises(OSError):  # noqa: PT011
         post(address, "/score", [1.0, 2.0, 3.0])
+
+
+def test_when_a_process_ends_all_do(linear, tmp_path):
+    opauc.save(linear, tmp_path / "model.opauc")
+    with running(tmp_path / "model.opauc", "--workers", "2") as (process, address):
+        assert post(address, "/score", [1.0, 2.0, 3.0])[0] == 200
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        workers = [one for one in children if b"resource_tracker" not in Path(f"/proc/{one}/cmdline").read_bytes()]
+        assert len(workers) == 2
+        os.kill(int(workers[0]), signal.SIGKILL)
+        assert process.wait(60) == 2
+        assert "opauc: a process of the service ended by itself; the exit codes are " in process.stderr.read()
 
 
 def test_a_request_that_has_begun_is_answered_before_the_end(gam, tmp_path):

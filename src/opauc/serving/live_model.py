@@ -125,7 +125,7 @@ class LiveModel:
                 self._file = FileState.of(self.settings.model)
                 trained = load_estimator(self.settings.model, self.settings.learn)
                 served = _served(trained, self.current.version + 1)
-            except (OpaucError, OSError) as error:
+            except (OpaucError, OSError, ValueError, MemoryError) as error:
                 self.file_error = " ".join(str(error).split())
                 self.metrics.add("reload_failures")
                 return

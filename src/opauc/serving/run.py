@@ -45,12 +45,13 @@ class Address(NamedTuple):
 def run_service(settings: ServeSettings, address: Address, workers: int, on_start: Callable[[str], None]) -> None:
     """Serve a model file until the process gets SIGINT or SIGTERM; `on_start` is called with the URL."""
     settings.check(workers)
-    app = create_app(settings)  # what is wrong with the file is an error before anything listens
+    apps = [create_app(settings)]  # what is wrong with the file is an error before anything listens
     with _listen(address) as listening:
         url = Address(address.host, listening.getsockname()[1]).url()
         if workers == 1:
-            _run(app, listening, lambda: on_start(url))
+            _run(apps[0], listening, lambda: on_start(url))
         else:
+            apps.clear()  # each process has its own
             _run_workers(settings, listening, workers, lambda: on_start(url))
 
 
@@ -90,9 +91,9 @@ def _run_workers(settings: ServeSettings, listening: socket.socket, workers: int
     stop()
     for process in processes:
         process.join()
-    codes = {process.exitcode for process in processes} - {0, -signal.SIGTERM}
-    if not was_asked or codes:
-        raise EngineError(f"a process of the service ended by itself, with code {', '.join(map(str, codes)) or 0}")
+    if not was_asked:
+        codes = ", ".join(str(process.exitcode) for process in processes)
+        raise EngineError(f"a process of the service ended by itself; the exit codes are {codes}")
 
 
 def _work(settings: ServeSettings, listening: socket.socket) -> None:
