@@ -75,7 +75,7 @@ class LinearClassifier(ScoringClassifier):
         return ""
 
     def _row_access(self) -> LinearRows:
-        return LinearRows(self._copied(), self._scorer(), self._feature_names())
+        return LinearRows.of(self._copied(), self._scorer())
 
     def _scored(self, X: ArrayLike) -> Scored:
         """Check rows and score them; other threads may train meanwhile."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from opauc.core.row_blocks import widen_rows
+from opauc.data.encode.onehot_record import OneHotRecordReader
 from opauc.data.encode.table_features import OneHotReading
 from opauc.errors import InputError, UnsupportedOperationError
 from opauc.estimators.row_scorer import RowAccess
@@ -25,11 +26,25 @@ class LinearRows(RowAccess):
     estimator: Any  # a copy that nobody trains
     scorer: LinearScorer
     names: tuple[str, ...] | None
+    reader: OneHotRecordReader | None  # of tables whose categories are not hashed
+
+    @classmethod
+    def of(cls, estimator: Any, scorer: LinearScorer) -> LinearRows:
+        """Return the rows of a fitted estimator, which is not changed afterwards."""
+        reading: OneHotReading | None = estimator._reading
+        reader = None
+        if reading is not None and reading.encoding is not None and reading.options.hash_bits is None:
+            reader = OneHotRecordReader.of(reading.encoding, reading.options.missing)
+        return cls(estimator, scorer, estimator._feature_names(), reader)
 
     def records(self, records: Sequence[Mapping[str, object]]) -> Rows:
         """Return the features of rows given as dicts; of a model fitted to arrays they have to have every feature."""
         reading: OneHotReading | None = self.estimator._reading
         if reading is not None and reading.encoding is not None:
+            if self.reader is not None and len(records) == 1:
+                row = self.reader.read(records[0])
+                if row is not None:
+                    return widen_rows(row, self.estimator.n_features_in_)
             columns = [*(reading.encoding["numeric"] or ()), *reading.encoding["categorical"]]
             filled = [{name: record.get(name) for name in columns} for record in records]
             return widen_rows(reading.read(filled).rows, self.estimator.n_features_in_)
