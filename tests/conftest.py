@@ -29,8 +29,8 @@ SLOW_FILES = (
     "additive/*tree*", "additive/*ensemble*", "additive/*initial_fit*", "additive/*level*", "additive/*pair*",
     "additive/*search*", "linear/*sketched*", "linear/*_path*", "data/*fuzz*", "core/test_files.py",
     "exports/c/*", "exports/onnx/*", "exports/test_js_code.py", "exports/*random*",
-    "training/test_*file*", "test_benchmarks.py", "test_examples.py", "test_import.py", "test_readme.py",
-    "test_workloads.py",
+    "serving/test_fuzz.py", "training/test_*file*", "test_benchmarks.py", "test_examples.py", "test_import.py",
+    "test_readme.py", "test_workloads.py",
 )  # fmt: skip
 QUICK_FILES = ("cli/test_train_and_use.py", "estimators/test_opauc.py", "*level_sums.py")
 SLOW_NAMES = ("million", "memory_does_not_grow", "agree_after_one_hundred_and_twenty_thousand", "old_scores_make_room")

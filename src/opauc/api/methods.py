@@ -12,11 +12,20 @@ import numpy as np
 from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.settings import AdditiveSettings, fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit
+from opauc.api.further_methods import FEATURE_GROUP, TABLE_GROUP, further_methods, load_method
 from opauc.core.loop import Trainer
 from opauc.core.registry import SOLVERS
 from opauc.core.row_blocks import widen_rows
 from opauc.core.solver import AnySolver
-from opauc.errors import InputError, OpaucError, Parameter, ParameterError, UnsupportedOperationError, unknown_name
+from opauc.errors import (
+    InputError,
+    InputWarning,
+    OpaucError,
+    Parameter,
+    ParameterError,
+    UnsupportedOperationError,
+    unknown_name,
+)
 from opauc.linear.resolve import bytes_of_state, fixed_factory
 from opauc.linear.scorer import LinearScorer
 from opauc.metrics import FittedMethod, Method
@@ -244,16 +253,19 @@ class TableMethod(Protocol):
 # Methods that are no solvers: those that take features, and those that take columns of tables.
 FEATURE_METHODS: Mapping[str, Callable[[], FittedMethod]] = {"logistic_regression": logistic_regression}
 TABLE_METHODS: Mapping[str, TableMethod] = {"gam": GamMethod, "lightgbm": lightgbm}
+# Names that methods of other packages cannot have.
+OWN_METHODS = frozenset({*SOLVERS, *FEATURE_METHODS, *TABLE_METHODS})
 
 
-def find_feature_method(name: str) -> FittedMethod | None:
+def find_feature_method(name: str) -> Method | None:
     """Return the method of that name that takes features; None where its library is not installed.
 
     >>> from opauc.api.methods import find_feature_method
     >>> find_feature_method("logistic_regression").name
     'logistic_regression'
     """
-    return _if_installed(FEATURE_METHODS[name])
+    make = FEATURE_METHODS.get(name)
+    return _if_installed(make) if make is not None else load_method(FEATURE_GROUP, name)()
 
 
 def find_table_method(name: str, categorical: Flags | None = None) -> Method | None:
@@ -263,7 +275,8 @@ def find_table_method(name: str, categorical: Flags | None = None) -> Method | N
     >>> find_table_method("gam").name
     'gam'
     """
-    return _if_installed(lambda: TABLE_METHODS[name](categorical))
+    make = TABLE_METHODS.get(name)
+    return _if_installed(lambda: make(categorical)) if make is not None else load_method(TABLE_GROUP, name)(categorical)
 
 
 def _if_installed(make: Callable[[], T]) -> T | None:
@@ -294,7 +307,9 @@ class MethodNames(NamedTuple):
     @classmethod
     def of(cls, names: Sequence[str] | None) -> MethodNames:
         """Return the methods of these names; where that is None, all that are installed and not slow."""
-        every = [*TABLE_METHODS, *SOLVERS, *FEATURE_METHODS]
+        of_tables = [*TABLE_METHODS, *further_methods(TABLE_GROUP, OWN_METHODS)]
+        of_features = [*SOLVERS, *FEATURE_METHODS, *further_methods(FEATURE_GROUP, {*OWN_METHODS, *of_tables})]
+        every = [*of_tables, *of_features]
         if names is None:  # only then is every solver imported
             chosen = [name for name in every if name not in SOLVERS or not SOLVERS[name].is_slow]
         else:
@@ -302,13 +317,20 @@ class MethodNames(NamedTuple):
         unknown = [name for name in chosen if name not in every]
         if unknown:
             raise ParameterError(Parameter("methods"), f": {unknown_name('method', unknown[0], every)}")
-        absent = [name for name in chosen if not _is_installed(name)]
+        absent = []
+        for name in chosen:
+            try:
+                is_present = _is_installed(name, name in of_tables)
+            except InputError as error:  # of another package
+                if names is not None:
+                    raise
+                warnings.warn(InputWarning(str(error)), stacklevel=2)
+                is_present = False
+            absent += [] if is_present else [name]
         if absent and names is not None:
             raise InputError(f"{absent[0]} needs a package that is not installed")
         present = [name for name in chosen if name not in absent]
-        return cls(
-            [name for name in present if name not in TABLE_METHODS], [name for name in present if name in TABLE_METHODS]
-        )
+        return cls([name for name in present if name not in of_tables], [name for name in present if name in of_tables])
 
     def feature_methods(self) -> list[Method]:
         """Return the methods that take features, solvers with their default settings."""
@@ -324,10 +346,10 @@ class MethodNames(NamedTuple):
         return [method for method in methods if method is not None]
 
 
-def _is_installed(name: str) -> bool:
+def _is_installed(name: str, of_tables: bool) -> bool:
     if name in SOLVERS:
         return True
-    return (find_table_method(name) if name in TABLE_METHODS else find_feature_method(name)) is not None
+    return (find_table_method(name) if of_tables else find_feature_method(name)) is not None
 
 
 def _check_dense(rows: Rows) -> Floats:

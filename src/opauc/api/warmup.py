@@ -92,6 +92,7 @@ def _use_additive(table: pa.Table, labels: np.ndarray[tuple[int], np.dtype[np.in
         model = ESTIMATORS["OnePassGAM"](trees=trees, random_state=0).fit(table, labels)
         model.predict_proba(table), model.explain(table), model.terms_, model.feature_importances_
         model.partial_fit(table, labels).explain(table)
+        model.scorer().score({"number": 1.0})
     streamed = ESTIMATORS["OnePassGAM"](init_size=half, interactions=[("number", "other")], random_state=0)
     streamed.partial_fit(table, labels)
     more = streamed.empty_copy().partial_fit(table[:half], labels[:half])

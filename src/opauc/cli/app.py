@@ -35,6 +35,7 @@ VERBS = {
     "update": "Train a model further on new rows, which are read as those before.",
     "merge": "Merge models trained on different rows into the model of all of them.",
     "export": "Write a model in another language or format, or as a small file that only scores.",
+    "serve": "Serve a model by HTTP: scores and reasons for rows as JSON, and training on labeled rows.",
     "edit": "Write a page on which the terms of an additive model are edited, or apply its patch.",
     "forget": "Remove rows from a model without training it again.",
     "constrain": "Constrain an additive model without its rows, and print what that costs.",

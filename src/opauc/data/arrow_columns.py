@@ -198,7 +198,7 @@ def encode_category_strings(column: pa.Array) -> EncodedStrings:
     EncodedStrings(strings=['1000000', '1.5'], codes=array([0, 0, 0, 1], dtype=int32))
     """
     strings, codes = encode_strings(column)
-    whole = [_whole_number(string) for string in strings]
+    whole = [whole_number(string) for string in strings]
     if whole == strings:
         return EncodedStrings(strings, codes)
     places: dict[str, int] = {}
@@ -206,7 +206,7 @@ def encode_category_strings(column: pa.Array) -> EncodedStrings:
     return EncodedStrings(list(places), np.where(codes < 0, -1, recoded[codes]).astype(np.int32))
 
 
-def _whole_number(string: str) -> str:
+def whole_number(string: str) -> str:
     """Return a whole number without decimals and exponent, any other string as it is."""
     if not (string and WHOLE_NUMBER.fullmatch(string)):
         return string

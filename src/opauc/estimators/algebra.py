@@ -5,9 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Self
 
-from sklearn.utils.validation import check_is_fitted
-
-from opauc.core.transaction import reading
 from opauc.estimators.scoring import ScoringClassifier
 
 
@@ -41,11 +38,3 @@ class SumsAlgebra(ScoringClassifier):
     def __radd__(self, other: object) -> Self:
         # The sum of a list of models begins with 0.
         return self._copied() if isinstance(other, int) and other == 0 else NotImplemented
-
-    def _copied(self) -> Self:
-        """Return an estimator with the same fit, which is a value."""
-        with reading(self):
-            check_is_fitted(self)
-            copied = type(self)(**self.get_params(deep=False))
-            copied.__dict__.update(self.__dict__)
-            return copied

@@ -19,6 +19,7 @@ from opauc.core.transaction import changing, reading
 from opauc.errors import InputError, OpaucError, ParameterError
 from opauc.estimators.input_checks import encode_labels, is_in_memory
 from opauc.estimators.notebook import FittedSummary, message_html, summary_html
+from opauc.estimators.row_scorer import RowAccess, RowScorer
 from opauc.metrics.exact_auc import exact_auc
 from opauc.metrics.thresholds import ThresholdRule, choose_threshold
 from opauc.types import Array, Floats
@@ -218,6 +219,28 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._threshold = threshold
         return self
 
+    def scorer(self) -> RowScorer:
+        """Return an immutable scorer of single rows for services: in microseconds, from any number of threads.
+
+        It is the model as it is now: training the model further does not change it.
+
+        Returns
+        -------
+        scorer : RowScorer
+            `score`, `probability`, `label` and `explain` take one row, a dict or an array of one dimension;
+            `score_rows` takes many. Scores are those of `decision_function` to the bit.
+
+        Examples
+        --------
+        >>> from opauc import OPAUC
+        >>> scorer = OPAUC().fit([[-1.0], [-0.5], [0.5], [1.0]] * 5, ["no", "no", "yes", "yes"] * 5).scorer()
+        >>> scorer.label([0.7])
+        'yes'
+        """
+        with reading(self):
+            check_is_fitted(self)
+            return RowScorer(self._fitted.scorer, self._row_access(), tuple(self.classes_.tolist()), self._threshold)
+
     @property
     def threshold_(self) -> Threshold | None:
         """The threshold that `predict` uses; None stands for zero."""
@@ -296,8 +319,20 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return parts[-1]._replace(scores=np.concatenate([part.scores for part in parts]))
 
     @abstractmethod
+    def _row_access(self) -> RowAccess:
+        """Return how rows of the model as it is now are read, and their scores explained."""
+
+    @abstractmethod
     def _scored(self, X: ArrayLike) -> Scored:
         """Check rows and score them; other threads may train the model meanwhile."""
+
+    def _copied(self) -> Self:
+        """Return an estimator with the same fit, which is a value."""
+        with reading(self):
+            check_is_fitted(self)
+            copied = type(self)(**self.get_params(deep=False))
+            copied.__dict__.update(self.__dict__)
+            return copied
 
     def _scorer(self) -> Scorer:
         """The scorer after the last complete batch."""

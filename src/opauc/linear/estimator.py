@@ -25,6 +25,7 @@ from opauc.linear.fit import LinearFit
 from opauc.linear.input import check_batch, check_known_batch, check_rows, set_reading
 from opauc.linear.partial_auc import ObjectiveSelection, PartialAuc
 from opauc.linear.resolve import LinearFactory, solver_factory
+from opauc.linear.row_access import LinearRows
 from opauc.linear.scorer import LinearScorer
 from opauc.types import Array, Floats
 
@@ -72,6 +73,9 @@ class LinearClassifier(ScoringClassifier):
     def _known_auc(self) -> str:
         """Return the AUC that training has measured, empty where it has measured none."""
         return ""
+
+    def _row_access(self) -> LinearRows:
+        return LinearRows.of(self._copied(), self._scorer())
 
     def _scored(self, X: ArrayLike) -> Scored:
         """Check rows and score them; other threads may train meanwhile."""

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from opauc.additive.estimator.row_access import AdditiveRows
 from opauc.additive.input import next_rows
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms.explain import Terms
@@ -36,6 +37,9 @@ class FittedGAM(SumsAlgebra):
 
     _fitted: AdditiveFit
     _reading: OrdinalReading | None = None
+
+    def _row_access(self) -> AdditiveRows:
+        return AdditiveRows.of(self._copied(), self._fitted.scorer)
 
     def _scored(self, X: ArrayLike) -> Scored:
         with self._threads():

@@ -61,7 +61,7 @@ class Vocabulary:
             self._add(columns, names)
         return np.stack(
             [
-                np.array([self._number(name, category, grow) for category in categories] + [UNKNOWN])[codes]
+                np.array([self.number_of(name, category, grow) for category in categories] + [UNKNOWN])[codes]
                 for (categories, codes), name in zip(columns, names, strict=True)
             ],
             axis=1,
@@ -75,7 +75,8 @@ class Vocabulary:
         from_text = any((name, OTHER_CASE[boolean]) in self._numbers for boolean in ("true", "false"))
         return OTHER_CASE[value] if from_text and value in OTHER_CASE else value
 
-    def _number(self, name: str, category: str, grow: bool) -> int:
+    def number_of(self, name: str, category: str, grow: bool = False) -> int:
+        """Return the number of a category of a column; -1 where it is new."""
         number = self._numbers.get((name, category), UNKNOWN)
         if number == UNKNOWN and category in OTHER_CASE and not grow:
             number = self._numbers.get((name, OTHER_CASE[category]), UNKNOWN)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 NUMBER, CATEGORY, DATE = KINDS = ("number", "category", "date")
 # The code of a category that is not in the schema.
 UNSEEN = -1.0
-# Integers up to this one are exact in float64.
-LARGEST_EXACT = 2**53
 # Times of day and durations are read as hours, as clock times in text are.
 UNITS_PER_HOUR = {"s": 3600.0, "ms": 3.6e6, "us": 3.6e9, "ns": 3.6e12}
 
@@ -124,16 +122,6 @@ class ColumnSchema:
             numbers = np.array([self.categories.get(string, UNSEEN) for string in strings] + [np.nan])
             return EncodedColumn(numbers[codes][:, None], 0)
         return self._encode_dates(plain, source) if self.kind == DATE else self._encode_numbers(plain, source)
-
-    def encode_value(self, value: object) -> float | None:
-        """Return one value as a number; None if it has to be read as a column is."""
-        if self.kind != DATE and (value is None or (isinstance(value, float) and np.isnan(value))):
-            return np.nan
-        if self.kind == CATEGORY:
-            return self.categories.get(value) if isinstance(value, str) else None
-        if self.kind == NUMBER and isinstance(value, float | int) and abs(value) <= LARGEST_EXACT:
-            return float(value)
-        return None
 
     def unseen_categories(self, values: Column, source: str) -> tuple[int, list[str]]:
         """Return the number of rows with a category that is not in the schema, and these categories."""

@@ -15,6 +15,7 @@ from opauc.core.json_schema import json_as
 from opauc.data.columns import TableColumns, listed
 from opauc.data.schema.column import CATEGORY, UNSEEN, ColumnSchema
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
+from opauc.data.schema.record import RecordReader
 from opauc.errors import InputError, nearest_first
 from opauc.types import Floats, Json, Labels
 
@@ -114,6 +115,11 @@ class TableSchema:
         """Names of the encoded columns."""
         return tuple(name for column in self.columns for name in column.inputs)
 
+    @cached_property
+    def record_reader(self) -> RecordReader:
+        """What turns rows given as dicts into numbers."""
+        return RecordReader.of(self.columns)
+
     @property
     def categorical(self) -> NDArray[np.bool_]:
         """Which inputs are category codes."""
@@ -141,7 +147,7 @@ class TableSchema:
         return self._read(table, False, source)
 
     def read_record(self, record: Mapping[str, object]) -> Floats | None:
-        """Encode one row given as a dict, in microseconds; None if `read` has to: a value must be parsed, or is absent.
+        """Encode one row given as a dict, in microseconds; None if `read` has to: a value is unreadable or absent.
 
         Examples
         --------
@@ -151,16 +157,16 @@ class TableSchema:
         >>> schema = TableSchema.infer(table).learn(table).schema
         >>> schema.read_record({"size": 3, "color": "blue", "shop": 7})
         array([[3., 0.]])
-        >>> schema.read_record({"size": "3", "color": "blue"}) is None
+        >>> schema.read_record({"size": "many", "color": "blue"}) is None
         True
         """
-        numbers = []
-        for column in self.columns:
-            number = column.encode_value(record[column.name]) if column.name in record else None
-            if number is None:
-                return None
-            numbers.append(number)
-        return np.array([numbers], np.float64)
+        if not self.record_reader.has_all(record):
+            return None
+        try:
+            numbers, unreadable = self.record_reader.read(record)
+        except InputError:  # which names the row; that of `read` names the table
+            return None
+        return None if unreadable else numbers
 
     def with_sorted_categories(self, batch: RecordBatch, source: str) -> TableSchema:
         """Return the schema with the categories of a batch, coded in the order of their names."""

@@ -1,0 +1,1 @@
+"""A model behind HTTP: scores, reasons, training on labeled rows, and metrics."""
