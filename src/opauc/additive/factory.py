@@ -9,7 +9,7 @@ from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size, with_positions
 from opauc.additive.state import AdditiveFit
 from opauc.core.batch import ResumePosition
-from opauc.core.fit import Fit, Opening, Sharding, ShardPosition
+from opauc.core.fit import Fit, Opening, Sharding, ShardPosition, only_two_classes
 from opauc.core.labels import ClassLabels
 from opauc.core.model import RowReading
 from opauc.core.parameters import from_params
@@ -101,6 +101,12 @@ class AdditiveFactory:
         """Return itself: whichever shard it is, it begins with the basis."""
         if self.initial is None:
             raise IncompatibleMomentsError("shards need a basis to begin with")
+        return self
+
+    def for_classes(self, n_classes: int) -> AdditiveFactory:
+        """Return itself; raise UnsupportedOperationError unless there are two classes."""
+        if n_classes > 2:
+            raise only_two_classes(self.estimator, n_classes, "OPAUC and OPAUCCV take several")
         return self
 
     def with_basis_of(self, fit: AdditiveFit) -> AdditiveFactory:

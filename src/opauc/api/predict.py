@@ -82,7 +82,7 @@ def predict(
             rows += part.scores.size
             parts.append(part.scores if response == "score" else scorer.probabilities(part.scores))
             if response == "label":
-                parts[-1] = classes[scored.model.predicted_positive(part.scores).astype(int)]
+                parts[-1] = classes[scored.model.predicted(part.scores)]
             show(rows, part.batch.bytes_read)
     return np.concatenate(parts) if parts else np.empty(0)
 

@@ -155,7 +155,7 @@ def write_parquet(scored: ScoredStream, response: str, path: Path, reasons: RowR
     schema, writer = pa.schema(types), None
     try:
         for part in scored.score():
-            values = classes[scored.model.predicted_positive(part.scores).astype(int)]
+            values = classes[scored.model.predicted(part.scores)]
             if response != "label":
                 values = part.scores if response == "score" else scorer.probabilities(part.scores)
             kept = part.batch.passthrough
@@ -175,7 +175,7 @@ def write_parquet(scored: ScoredStream, response: str, path: Path, reasons: RowR
 def json_lines(part: ScoredBatch, model: Model, reasons: Mapping[str, list[str | None]]) -> Iterator[str]:
     """Yield all that is known of each row, one JSON line per row."""
     probabilities, columns = model.scorer.probabilities(part.scores).tolist(), part.batch.passthrough_values()
-    labels = model.classes[model.predicted_positive(part.scores).astype(int)].tolist()
+    labels = model.classes[model.predicted(part.scores)].tolist()
     names = [] if part.batch.passthrough is None else part.batch.passthrough.schema.names
     for i, (score, chance, label) in enumerate(zip(part.scores.tolist(), probabilities, labels, strict=True)):
         facts: Json = {name: column[i] for name, column in reasons.items()}
@@ -191,6 +191,6 @@ def _plain(value: object) -> object:
 
 def _values(response: str, model: Model, names: list[str], scores: Floats) -> list[object]:
     if response == "label":
-        return [names[positive] for positive in model.predicted_positive(scores).tolist()]
+        return [names[number] for number in model.predicted(scores).tolist()]
     values: list[object] = (scores if response == "score" else model.scorer.probabilities(scores)).tolist()
     return values

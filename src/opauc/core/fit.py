@@ -16,7 +16,18 @@ from opauc.core.packed_sums import SegmentSums
 from opauc.core.scorer import Scorer
 from opauc.core.transaction import Rollback
 from opauc.errors import UnsupportedOperationError
-from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
+from opauc.types import (
+    Arrays,
+    ClassCounts,
+    Floats,
+    GroupKeys,
+    Json,
+    Labels,
+    NamedArrays,
+    RowCounts,
+    Rows,
+    Settings,
+)
 
 if TYPE_CHECKING:
     from opauc.core.batch import ResumePosition
@@ -51,7 +62,7 @@ class Fit(ABC):
 
     @property
     @abstractmethod
-    def counts(self) -> ClassCounts:
+    def counts(self) -> RowCounts:
         """Rows of each class so far, each counted with its weight."""
 
     @property
@@ -192,6 +203,11 @@ def no_segments() -> UnsupportedOperationError:
     return UnsupportedOperationError("segments are sums: they need OnePassGAM, or OPAUC or OPAUCCV with solver='exact'")
 
 
+def only_two_classes(what: str, n_classes: int, works: str) -> UnsupportedOperationError:
+    """Return the error of more than two classes for `what` cannot have them; `works` says what can."""
+    return UnsupportedOperationError(f"{what} takes two classes, here there are {n_classes}; {works}")
+
+
 def only_scores() -> UnsupportedOperationError:
     """Return the error of training a model that was saved for scoring only."""
     return UnsupportedOperationError(
@@ -296,7 +312,10 @@ class Opening:
 
 
 class FitFactory(Protocol):
-    """Begins fits from the parameters of an estimator, which it checks."""
+    """Begins fits from the parameters of an estimator, which it checks.
+
+    It begins fits of two classes, unless `for_classes` returned it.
+    """
 
     @property
     def estimator(self) -> str:
@@ -323,6 +342,9 @@ class FitFactory(Protocol):
 
     def for_shard(self, shard: ShardPosition) -> FitFactory:
         """Return the factory of one of several shards."""
+
+    def for_classes(self, n_classes: int) -> FitFactory:
+        """Return the factory of fits of so many classes; raise UnsupportedOperationError where there are none."""
 
 
 class IncompatibleSolverError(ValueError):

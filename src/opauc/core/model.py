@@ -139,6 +139,15 @@ class Model:
         return scores > (0.0 if self.threshold is None else self.threshold.score)
 
     @property
+    def several_classes(self) -> bool:
+        """Whether there are more than two classes, and a score for each."""
+        return self.classes.size > 2
+
+    def predicted(self, scores: Floats) -> NDArray[np.intp]:
+        """Return the number of the class predicted for each row of these scores."""
+        return predicted_classes(scores, 0.0 if self.threshold is None else self.threshold.score)
+
+    @property
     def labels(self) -> ClassLabels:
         """The classes, and the positive label if all others are negative."""
         return ClassLabels(self.classes, None if self.reading is None else self.reading.positive)
@@ -194,6 +203,19 @@ class Model:
         if reading is not None:
             fit, reading = fit.finish(reading)
         return replace(self, fit=fit.scoring_only(), reading=reading)
+
+
+def predicted_classes(scores: Floats, threshold: float = 0.0) -> NDArray[np.intp]:
+    """Return the number of the class predicted for each row: of two classes by a threshold, of more the greatest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.core.model import predicted_classes
+    >>> predicted_classes(np.array([-1.0, 2.0])), predicted_classes(np.array([[0.1, 0.3, 0.2]]))
+    (array([0, 1]), array([1]))
+    """
+    return (scores > threshold).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
 def different_kinds(one: str, other: str) -> IncompatibleMomentsError:

@@ -176,7 +176,7 @@ class StreamClassifier(LinearClassifier):
         with changing(self) as transaction:
             batch = check_batch(self, X, y, sample_weight, None, first=True).with_groups(groups)
             self._train(batch.sorted_by_group() if groups_together else batch, None, transaction)
-            if not self._fitted.counts.both:
+            if not self._fitted.counts.all_seen:
                 raise ValueError(
                     f"{type(self).__name__} needs rows of two classes, got one class: "
                     f"{self._all_rows} is of class {self._only_class()}"

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opauc.core.batch import ResumePosition
-from opauc.core.fit import Fit, IncompatibleSolverError, Opening, Sharding, ShardPosition
+from opauc.core.fit import Fit, IncompatibleSolverError, Opening, Sharding, ShardPosition, only_two_classes
 from opauc.core.labels import ClassLabels
 from opauc.core.model import RowReading
 from opauc.core.parameters import Count, Option, Threads, check_param, from_params, is_whole
@@ -131,6 +131,12 @@ class LinearFactory:
     def for_shard(self, shard: ShardPosition) -> LinearFactory:
         """Return the factory of one of several shards."""
         return replace(self, shard=shard)
+
+    def for_classes(self, n_classes: int) -> LinearFactory:
+        """Return the factory of fits of so many classes."""
+        if n_classes > 2:
+            raise only_two_classes(self.estimator, n_classes, "")
+        return self
 
 
 def opauc_factory(parameters: Settings, estimator: str = "OPAUC", device: str | None = None) -> LinearFactory:
