@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from opauc.additive.multiclass.fit import MulticlassFit
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size, with_positions
 from opauc.additive.state import AdditiveFit
 from opauc.core.batch import ResumePosition
-from opauc.core.fit import Fit, Opening, Sharding, ShardPosition, only_two_classes
+from opauc.core.fit import Fit, Opening, Sharding, ShardPosition
 from opauc.core.labels import ClassLabels
 from opauc.core.model import RowReading
 from opauc.core.parameters import from_params
@@ -47,6 +48,7 @@ class AdditiveFactory:
     estimator: str = GAM
     policy: AdditivePolicy = ADDITIVE_POLICY
     fixes_basis: bool = False  # whether files fix a basis before the pass, even if all rows could be fitted at once
+    n_classes: int = 2
 
     def settings(self) -> AdditiveSettings:
         """Return the parameters, checked."""
@@ -56,6 +58,8 @@ class AdditiveFactory:
         """Return the fit before any row of such inputs."""
         settings = with_init_size(with_positions(self.settings(), inputs), self.n_rows, self.policy.sample, self.width)
         seed = random_key(self.parameters.get("random_state"))
+        if self.n_classes > 2:
+            return MulticlassFit.start_of(self.n_classes, settings, inputs.categorical, seed, self.policy)
         return AdditiveFit.start(settings, inputs.categorical, seed, self.policy)
 
     def prepare(self, fit: Fit | None, rows: Rows, position: ResumePosition | None = None) -> AdditiveFit:
@@ -104,10 +108,8 @@ class AdditiveFactory:
         return self
 
     def for_classes(self, n_classes: int) -> AdditiveFactory:
-        """Return itself; raise UnsupportedOperationError unless there are two classes."""
-        if n_classes > 2:
-            raise only_two_classes(self.estimator, n_classes, "OPAUC and OPAUCCV take several")
-        return self
+        """Return the factory of fits of so many classes."""
+        return replace(self, n_classes=n_classes)
 
     def with_basis_of(self, fit: AdditiveFit) -> AdditiveFactory:
         """Return the factory of fits that begin with the basis of another and merge with it."""

@@ -196,10 +196,8 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
             else:
                 assert y is not None, "labels are given in one way"
                 self._fit_rows(X, y, sample_weight, transaction)
-            if not self._fitted.counts.both:
-                raise ValueError(
-                    f"OnePassGAM needs rows of two classes, got one class: every row is of class {self._only_class()}"
-                )
+            if not self._fitted.counts.all_seen:
+                raise ValueError(f"OnePassGAM needs rows of {self._lacking_rows()}")
             _ = self._fitted.scorer
             for leak in find_leaks(self._fitted, self._input_names()):
                 warnings.warn(leak, stacklevel=2)
@@ -250,7 +248,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         with changing(self) as transaction, self._threads():
             first = not self.__sklearn_is_fitted__()
             warned = set() if first else {(type(warning), warning.name) for warning in self._warnings()}
-            known = check_classes(None if first else self.classes_, classes)
+            known = check_classes(None if first else self.classes_, classes, self._several_classes)
             whole: list[tuple[Any, Any, Any]] = [(X, y, sample_weight)]
             for rows, labels, weight in whole if in_memory else labeled_parts(X, y, sample_weight, label):
                 self._train_batch(rows, labels, known, weight, transaction)

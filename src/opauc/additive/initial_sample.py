@@ -72,7 +72,8 @@ def draw_initial_sample(
     sample = take(sample_row_numbers(n_rows, init_size, seed))
     if sample is None:
         return None
-    rarest = int(np.bincount(sample.labels, minlength=n_classes).min())
+    n_rows_of = np.bincount(sample.labels, minlength=n_classes)
+    rarest, n_classes = int(n_rows_of.min()), n_rows_of.size
     size = enough_rows(init_size, rarest, n_rows, sample.rows.shape[1], policy, n_classes)
     return take(sample_row_numbers(n_rows, size, seed)) if size > init_size else sample
 

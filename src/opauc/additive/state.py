@@ -224,6 +224,11 @@ class AdditiveFit(Fit):
         return MappedScorer(self.current.basis, self.final.weights)
 
     @property
+    def class_fits(self) -> tuple[AdditiveFit, ...]:
+        """What explains the additive score of each class: of two classes itself, whose score is of the second one."""
+        return (self,)
+
+    @property
     def saved_terms(self) -> SavedTerms | None:
         """The numbers of the terms, where they were saved without the sums that give them."""
         return None
@@ -432,7 +437,7 @@ class AdditiveFit(Fit):
 
     def has_basis_of(self, other: AdditiveFit) -> bool:
         """Tell whether the basis of `other` is the one that the rows of this warm-up buffer give."""
-        if self.fixed is not None or other.fixed is None or not self.counts.both:
+        if self.fixed is not None or other.fixed is None or not self.counts.all_seen:
             return False
         if not np.array_equal(
             other.fixed.model.first_counts, self.counts

@@ -147,6 +147,7 @@ FITS = Registry(
     {
         "linear": "opauc.linear.fit:LinearFit",
         "additive": "opauc.additive.state:AdditiveFit",
+        "additive_multiclass": "opauc.additive.multiclass.fit:MulticlassFit",
         "additive_scoring": "opauc.additive.scoring_only:ScoringOnlyFit",
         "batch": "opauc.core.fit:BatchFit",
     },

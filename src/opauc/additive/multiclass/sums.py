@@ -11,6 +11,7 @@ import numpy as np
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.ensemble import TreeEnsemble
+from opauc.additive.drift import BinCounts
 from opauc.additive.initial_fit import basis_columns
 from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, check_model_arrays
 from opauc.core.array_schema import add_prefix, with_prefix
@@ -75,6 +76,11 @@ class ClassSums:
     def first_counts(self) -> Floats:
         """Rows of each class in the warm-up buffer, each counted with its weight."""
         return np.array([model.first_counts[1] for model in self.models])
+
+    @property
+    def bin_counts(self) -> BinCounts:
+        """Bin counts of the columns, which are the same for every class."""
+        return self.models[0].bin_counts
 
     def empty_copy(self) -> Self:
         """Return the models of no rows with the same basis and expansion points."""
