@@ -267,7 +267,11 @@ class WarmUpBuffer:
         check_arrays(BUFFER_SCHEMA | {"labels": ArrayRule("int8", "rows", low=0, high=n_classes - 1)}, arrays)
         rows, labels, weights = (arrays[name] for name in BUFFER_SCHEMA)
         n_features = rows.shape[1]
-        return cls((rows,), (labels,), (weights,), n_features, n_classes) if len(rows) else cls.empty(n_features, n_classes)
+        return (
+            cls((rows,), (labels,), (weights,), n_features, n_classes)
+            if len(rows)
+            else cls.empty(n_features, n_classes)
+        )
 
 
 def draw_rows(order: NDArray[np.int64], labels: Labels, size: int, max_rare_share: float) -> Sample:

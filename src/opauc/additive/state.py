@@ -34,7 +34,7 @@ from opauc.core.parameters import from_saved
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.schema.table import UNSEEN, TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError, UnsupportedOperationError
-from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
+from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, RowCounts, Rows, Settings
 
 SCHEMA = {
     "categorical": ArrayRule("bool", "inputs"),
@@ -164,7 +164,7 @@ class AdditiveFit(Fit):
         return self.categorical.size
 
     @property
-    def counts(self) -> ClassCounts:
+    def counts(self) -> RowCounts:
         """Rows learned of each class, each counted with its weight."""
         return self.waiting.counts if self.fixed is None else self.fixed.model.counts
 

@@ -331,7 +331,7 @@ def begin_training(
     template = load_model(options.basis_from)
     if not template.fit.can_train:
         raise only_scores()
-    if template.fit.family != "additive" or template.reading is None:
+    if not isinstance(template.fit, AdditiveFit) or template.reading is None:
         raise InputError(f"{options.basis_from}: holds a linear model, which has no basis to begin with")
     _check_basis_options(template, options, reading, labels, given)
     known: Any = template.reading

@@ -78,7 +78,7 @@ def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
     assert isinstance(fit, AdditiveFit), "asked for by its family"
     for warning in (*find_leaks(fit, names), *find_drift(fit, names)):
         reporter.warn(str(warning))
-    basis, selection = fit.current.basis, fit.final.selection
+    basis, selections = fit.current.basis, {one.final.selection.model for one in fit.class_fits}
     for j in basis.coded_inputs():
         count = basis.random_effects.numbers_of(j).size
         reporter.say(
@@ -86,19 +86,21 @@ def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
             f"column {names[j]}: its numbers act as codes; each of {count:,} has a weight of its own",
             column=names[j], values=count,
         )  # fmt: skip
-    pairs, trees = len(basis.tables.pairs), 0 if basis.trees is None else basis.trees.n_trees
+    ensembles = [one.current.basis.trees for one in fit.class_fits]
+    pairs, trees = len(basis.tables.pairs), sum(one.n_trees for one in ensembles if one is not None)
     parts = [number_of(sum(len(inputs) == 1 for inputs in basis.effects), "feature"), number_of(pairs, "pair")]
     parts += [number_of(trees, "tree")] if trees else []
     parts += [number_of(len(basis.crossed.codes), "crossed code")] if basis.crossed.codes else []
+    selection = selections.pop() if len(selections) == 1 else "by class"
     candidate = (
-        "" if selection.model == "full" else f" (candidate model '{selection.model}', which ranked later rows best)"
+        "" if selection in ("full", "by class") else f" (candidate model '{selection}', which ranked later rows best)"
     )
     text = (
         f"{number_of(model.n_features, 'column')}, additive model of {', '.join(parts[:-1])} and {parts[-1]}{candidate}"
     )
     return text, {
         "solver": "gam", "rank": None, "model_columns": basis.n_columns, "pairs": pairs, "trees": trees,
-        "selection": selection.model, "chosen": {},
+        "selection": selection, "chosen": {},
     }  # fmt: skip
 
 
@@ -118,7 +120,7 @@ def _describe_linear(model: Model, reporter: Reporter) -> tuple[str, Json]:
 
 
 DESCRIBERS: dict[str, Callable[[Model, Reporter], tuple[str, Json]]] = {
-    "additive": _describe_additive, "linear": _describe_linear
+    "additive": _describe_additive, "additive_multiclass": _describe_additive, "linear": _describe_linear
 }  # fmt: skip
 
 

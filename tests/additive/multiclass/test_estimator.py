@@ -121,7 +121,7 @@ def test_a_binary_model_may_be_asked_for_its_second_class():
         model.explain(rows, class_="no")
 
 
-def test_batches_give_the_model_of_the_first_rows(model):
+def test_batches_give_the_model_of_the_first_rows():
     whole = OnePassGAM(init_size=300, random_state=0).partial_fit(TABLE, LABELS)
     cut = OnePassGAM(init_size=300, random_state=0)
     for start in range(0, 900, 150):

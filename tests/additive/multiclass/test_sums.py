@@ -33,11 +33,11 @@ def test_each_class_adds_rows_as_a_model_of_two_classes_does(fitted):
     after = sums.update(share_rows(basis, LATER, LATER_LABELS, weight, fresh))
     for k, (model, together) in enumerate(zip(sums.models, after.models, strict=True)):
         own = replace(basis, trees=model.columns.trees)
-        rows = encode_rows(own, LATER, (LATER_LABELS == k).astype(np.int8), weight, fresh, model.blend)
+        rows = encode_rows(own, LATER, (k == LATER_LABELS).astype(np.int8), weight, fresh, model.blend)
         alone = model.update(rows).to_arrays()
         for name, array in together.to_arrays().items():
             assert_allclose(array, alone[name], rtol=1e-12, atol=1e-12, err_msg=name)
-        assert_allclose(after.counts[k], model.counts.positive + weight[LATER_LABELS == k].sum())
+        assert_allclose(after.counts[k], model.counts.positive + weight[k == LATER_LABELS].sum())
 
 
 def test_many_blocks_are_the_rows_of_one(fitted):

@@ -37,7 +37,7 @@ from opauc.core.labels import MAX_CLASSES
 from opauc.core.packed_sums import SegmentSums
 from opauc.core.parameters import from_saved
 from opauc.errors import Parameter, ParameterError, UnsupportedOperationError
-from opauc.types import Arrays, Floats, Json, Labels, NamedArrays, SeveralCounts, Settings
+from opauc.types import Arrays, Floats, Json, Labels, NamedArrays, Settings, SeveralCounts
 
 # Positions of the weights of a class without rows: its intercept alone counts.
 INTERCEPT = 0
@@ -113,14 +113,14 @@ class MulticlassFit(AdditiveFit):
         return _sums_in(self.current)
 
     @property
-    def counts(self) -> SeveralCounts:  # type: ignore[override]
+    def counts(self) -> SeveralCounts:
         """Rows learned of each class, each counted with its weight."""
         if self.fixed is None:
             return SeveralCounts(self.waiting.class_weights.tolist())
         return _sums_in(self.fixed).counts
 
     @cached_property
-    def class_fits(self) -> tuple[AdditiveFit, ...]:  # type: ignore[override]
+    def class_fits(self) -> tuple[AdditiveFit, ...]:
         """Each class against the rest."""
         return tuple(
             OneClassFit(
@@ -132,7 +132,7 @@ class MulticlassFit(AdditiveFit):
         )  # fmt: skip
 
     @property
-    def final(self) -> Never:  # type: ignore[override]
+    def final(self) -> Never:
         """Raise: each class has its own weights."""
         raise self._of_one_class()
 
@@ -155,9 +155,7 @@ class MulticlassFit(AdditiveFit):
         """Return the scorer of the basis with these weights."""
         if set(arrays) != {f"weights{k}" for k in range(self.n_classes)}:
             raise ValueError(f"expected the weights of {self.n_classes} classes")
-        return ClassScorer(
-            [fit.scorer_of({"weights": arrays[f"weights{k}"]}) for k, fit in enumerate(self.class_fits)]
-        )
+        return ClassScorer([fit.scorer_of({"weights": arrays[f"weights{k}"]}) for k, fit in enumerate(self.class_fits)])
 
     def with_settings(self, settings: AdditiveSettings) -> AdditiveFit:
         """Return the same with other settings, which matter until the basis is fixed."""
@@ -235,13 +233,12 @@ class MulticlassFit(AdditiveFit):
         return _basis_sums(*fit_classes(self.waiting, self.settings, self.categorical, self.seed, self.policy))
 
     def _with_later(self, fixed: BasisModel, rows: Floats, labels: Labels, weight: Floats | None) -> AdditiveFit:
-        sums = _sums_in(fixed).update(self._shared(rows, labels, weight))
+        sums = _sums_in(fixed).update(self._encoded(rows, labels, weight))
         return replace(self, fixed=_basis_sums(fixed.basis, sums))
 
-    def _encoded(self, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[SharedRows]:  # type: ignore[override]
-        return self._shared(rows, labels, weight)
-
-    def _shared(self, rows: Floats, labels: Labels, weight: Floats | None) -> Iterator[SharedRows]:
+    def _encoded(  # type: ignore[override]
+        self, rows: Floats, labels: Labels, weight: Floats | None
+    ) -> Iterator[SharedRows]:
         """Yield the columns of rows with the numbers of their classes, and which of them the basis was not made of."""
         return share_rows(self.current.basis, rows, labels, weight, self.new_rows(rows))
 

@@ -244,8 +244,10 @@ def join_candidates(of_classes: Sequence[Candidates], max_pairs: int | None = No
     """
     pairs = np.concatenate([found.pairs for found in of_classes])
     distinct, at = np.unique(pairs, axis=0, return_inverse=True)
-    gains = np.bincount(at, np.concatenate([found.gains for found in of_classes]), minlength=len(distinct))
-    certain = np.bincount(at, np.concatenate([found.certain for found in of_classes]), minlength=len(distinct)) > 0
+    gains = np.zeros(len(distinct))
+    np.add.at(gains, at, np.concatenate([found.gains for found in of_classes]))
+    certain = np.zeros(len(distinct), np.bool_)
+    np.logical_or.at(certain, at, np.concatenate([found.certain for found in of_classes]))
     best = np.argsort(-gains, kind="stable")[:max_pairs]
     levels = np.max([found.levels for found in of_classes], axis=0)
     return Candidates(distinct[best], certain[best], gains[best], levels)
