@@ -345,8 +345,11 @@ class ProgressiveValidation:
         return replace(self, auc=auc, labels=pending[:0], scores=scores[:0], running=_estimate(auc))
 
     def after(self, fit: Fit, n_rows: int) -> ProgressiveValidation:
-        """Return the state after training on `n_rows` rows in all, with a new scorer if one is due."""
-        if n_rows < self.next_look:
+        """Return the state after training on `n_rows` rows in all, with a new scorer if one is due.
+
+        Rows of more than two classes are not scored.
+        """
+        if n_rows < self.next_look or len(fit.counts) > 2:
             return self
         return replace(
             self,
