@@ -57,11 +57,15 @@ class SeveralCounts(tuple[float, ...]):
     Examples
     --------
     >>> from opauc.types import SeveralCounts
-    >>> SeveralCounts([2.0, 0.0, 1.0]).all_seen
-    False
+    >>> counts = SeveralCounts([2.0, 0.0, 1.0])
+    >>> counts, counts.all_seen
+    (SeveralCounts(2.0, 0.0, 1.0), False)
     """
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"SeveralCounts{super().__repr__()}"
 
     @property
     def all_seen(self) -> bool:

@@ -61,6 +61,11 @@ class Fit(ABC):
         """Length of a row."""
 
     @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return 2
+
+    @property
     @abstractmethod
     def counts(self) -> RowCounts:
         """Rows of each class so far, each counted with its weight."""
@@ -231,11 +236,17 @@ class BatchFit(Fit):
 
     fitted_scorer: Scorer
     attributes: Settings = field(default_factory=dict)
+    size: int = 2  # number of classes
 
     @property
     def n_features(self) -> int:
         """Length of a row."""
         return self.fitted_scorer.n_inputs
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.size
 
     @property
     def counts(self) -> ClassCounts:

@@ -350,6 +350,11 @@ def model_from_parts(
     fit: Fit = FITS[checked["family"]].from_parts(checked["fit"], arrays, width, can_train)
     if reading is None and fit.n_features != width:
         raise ValueError(f"expected {fit.n_features} features, got {width}")
+    classes = labels_from_json(checked["classes"])
+    if fit.n_classes != classes.size:
+        raise ValueError(f"expected the labels of {fit.n_classes} classes, got {classes.size}")
+    if saved_threshold is not None and classes.size > 2:
+        raise ValueError("expected no threshold of more than two classes")
     if kind is ModelHeader:  # the reading of a checkpoint is that of its position
         fit.check_reading(reading)
     used = None if reading is None else reading.feature_names()
@@ -357,7 +362,7 @@ def model_from_parts(
     if names is not None and used is not None and [*filter(set(used).__contains__, names)] != used:
         raise ValueError("the names of its features are not those of the columns that its rows were read from")
     return Model(
-        checked["estimator"], checked["parameters"], fit, labels_from_json(checked["classes"]), width,
+        checked["estimator"], checked["parameters"], fit, classes, width,
         None if names is None else tuple(names), reading, provenance,
         None if saved_threshold is None else Threshold.from_json(saved_threshold),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opauc.core.batch import ResumePosition
-from opauc.core.fit import Fit, IncompatibleSolverError, Opening, Sharding, ShardPosition, only_two_classes
+from opauc.core.fit import Fit, IncompatibleSolverError, Opening, Sharding, ShardPosition
 from opauc.core.labels import ClassLabels
 from opauc.core.model import RowReading
 from opauc.core.parameters import Count, Option, Threads, check_param, from_params, is_whole
@@ -25,6 +25,7 @@ from opauc.linear.fit import LinearFit, Resolved
 from opauc.linear.grid import GridSGD
 from opauc.linear.logistic import BALANCED, LOGISTIC, Logistic
 from opauc.linear.partial_auc import PartialAuc
+from opauc.linear.several.resolve import check_several, several_solver
 from opauc.linear.sgd import SGD
 from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.linear.within_groups import WithinGroups
@@ -77,10 +78,17 @@ class LinearFactory:
     resolve: Resolve
     shard: ShardPosition | None = None
     device: str | None = None
+    n_classes: int = 2
 
     def resolved(self, n_features: int, dtype: str = "float64") -> Resolved:
         """Return the solver for rows of so many features."""
         resolved = self.resolve(self.estimator, self.parameters, n_features, dtype)
+        if self.n_classes > 2:
+            check_several(resolved, self.parameters, self.device, self.n_classes)
+            resolved = resolved._replace(solver=several_solver(resolved.solver, self.n_classes))
+            check_covariance_size(
+                f"{self.estimator} of {self.n_classes} classes", n_features, n_matrices=resolved.solver.n_covariances
+            )
         if self.device is not None:
             resolved = _on_device(resolved, self.device)
         if self.shard is not None:
@@ -134,9 +142,7 @@ class LinearFactory:
 
     def for_classes(self, n_classes: int) -> LinearFactory:
         """Return the factory of fits of so many classes."""
-        if n_classes > 2:
-            raise only_two_classes(self.estimator, n_classes, "")
-        return self
+        return replace(self, n_classes=n_classes)
 
 
 def opauc_factory(parameters: Settings, estimator: str = "OPAUC", device: str | None = None) -> LinearFactory:
