@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
@@ -175,3 +176,22 @@ def test_a_class_of_one_row_is_a_class():
 def test_more_than_a_hundred_classes_are_refused():
     with pytest.raises(ValueError, match="100"):
         OnePassGAM().fit(np.arange(300.0)[:, None], np.arange(300) % 101)
+
+
+@pytest.mark.parametrize("init_size", ["auto", 300])
+def test_any_entry_point_gives_the_same_model(init_size):
+    def start():
+        return OnePassGAM(init_size=init_size, random_state=0)
+
+    labeled = TABLE.assign(level=LABELS)
+    model = start().fit(TABLE, LABELS)
+    others = [start().fit(labeled, label="level"), start().fit(pa.Table.from_pandas(labeled), label="level")]
+    for other in others:
+        assert_array_equal(other.classes_, NAMES)
+        assert_allclose(other.decision_function(TEST), model.decision_function(TEST), atol=1e-9)
+
+
+def test_the_order_of_rows_does_not_matter():
+    order = np.random.default_rng(0).permutation(len(TABLE))
+    one, other = OnePassGAM().fit(TABLE, LABELS), OnePassGAM().fit(TABLE.iloc[order], LABELS[order])
+    assert_allclose(one.decision_function(TEST), other.decision_function(TEST), atol=1e-8)
