@@ -134,8 +134,8 @@ def fit_classes(
     rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
     n_classes, several = buffer.n_classes, policy.several
     settings = replace(settings, max_columns=several.columns_of(settings.max_columns, n_classes))
-    tree_policy = replace(policy.tree, max_leaves_of_all=several.leaves_of(policy.tree.max_leaves_of_all, n_classes))
-    policy = replace(policy, tree=tree_policy)
+    max_leaves = several.leaves_of(policy.tree.max_leaves_of_all, n_classes)
+    policy = replace(policy, tree=replace(policy.tree, max_leaves_of_all=max_leaves, growth=several.growth))
     order = buffer.order_by_content(categorical)
     of_class = [LabeledSample(rows, (labels == k).astype(np.int8), weights, categorical) for k in range(n_classes)]
     may_join = [trees_may_join(own.labels, weights, settings, policy.tree) for own in of_class]
