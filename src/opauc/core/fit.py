@@ -209,8 +209,10 @@ def no_segments() -> UnsupportedOperationError:
 
 
 def only_two_classes(what: str, n_classes: int, works: str) -> UnsupportedOperationError:
-    """Return the error of more than two classes for `what` cannot have them; `works` says what can."""
-    return UnsupportedOperationError(f"{what} takes two classes, here there are {n_classes}; {works}")
+    """Return the error of more than two classes where `what` cannot have them; `works` says what can."""
+    return UnsupportedOperationError(
+        f"Only binary classification is supported by {what}, here there are {n_classes} classes; {works}"
+    )
 
 
 def only_scores() -> UnsupportedOperationError:

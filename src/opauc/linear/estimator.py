@@ -24,7 +24,7 @@ from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.linear.fit import LinearFit
 from opauc.linear.input import check_batch, check_known_batch, check_rows, set_reading
 from opauc.linear.partial_auc import ObjectiveSelection, PartialAuc
-from opauc.linear.resolve import LinearFactory, solver_factory
+from opauc.linear.resolve import LinearFactory, solver_factory, takes_several
 from opauc.linear.scorer import LinearScorer
 from opauc.linear.several.scorer import SeveralScorer
 from opauc.types import Array, Floats
@@ -235,6 +235,11 @@ class StreamClassifier(LinearClassifier):
 
 class SumsClassifier(StreamClassifier, SumsAlgebra):
     """A classifier whose solver may keep nothing but sums; where it keeps more, these methods say so."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = takes_several(self._factory())
+        return tags
 
     def merge(self, other: SumsClassifier) -> Self:
         """Add the training rows of another model, as if this model had been trained on them too.

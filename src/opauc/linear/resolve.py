@@ -345,6 +345,24 @@ def _on_device(resolved: Resolved, device: str) -> Resolved:
     return resolved._replace(solver=DEVICE_SOLVERS[solver.name].of_solver(solver, device))
 
 
+def takes_several(factory: LinearFactory) -> bool:
+    """Tell whether parameters ask for a solver that takes more than two classes; wrong ones do not.
+
+    Examples
+    --------
+    >>> from opauc.linear.resolve import opauc_factory, takes_several
+    >>> takes_several(opauc_factory({})), takes_several(opauc_factory({"solver": "sgd"}))
+    (True, False)
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fit will warn
+        try:
+            factory.for_classes(3).resolved(1)
+        except ValueError:
+            return False
+    return True
+
+
 def shard_solver(resolved: Resolved) -> MergeableSolver[Any]:
     """Return the solver; raise UnsupportedOperationError unless the sums of shards add up to those of all rows."""
     solver = resolved.solver
