@@ -48,6 +48,11 @@ class AdditiveFactory:
     policy: AdditivePolicy = ADDITIVE_POLICY
     fixes_basis: bool = False  # whether files fix a basis before the pass, even if all rows could be fitted at once
 
+    @property
+    def several_classes(self) -> bool:
+        """Whether files may have more than two classes."""
+        return False
+
     def settings(self) -> AdditiveSettings:
         """Return the parameters, checked."""
         return from_params(self.estimator, AdditiveSettings, dict(self.parameters))
