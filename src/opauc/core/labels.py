@@ -79,7 +79,7 @@ class ClassLabels:
                 Parameter("classes"), f": {estimator} takes two, got {listed_labels(self.classes.tolist())}; name the "
                 "positive one to take all others as negative (", Parameter("positive", ...), ")",
             )  # fmt: skip
-        return replace(self, several=several)
+        return replace(self, several=self.several and several)
 
     @property
     def known(self) -> bool:
@@ -169,7 +169,12 @@ def _may_be_classes(distinct: Array) -> bool:
 
 
 def listed_labels(labels: Sequence[object]) -> str:
-    """Return labels for a message, the first ones if there are many."""
+    """Return labels for a message, the first ones if there are many.
+
+    >>> from opauc.core.labels import listed_labels
+    >>> listed_labels(["a", 2.0]), listed_labels(range(30))[-20:]
+    ('a, 2', ' 18, 19 and 10 more')
+    """
     more = f" and {len(labels) - LISTED} more" if len(labels) > LISTED else ""
     return ", ".join(map(shown_label, labels[:LISTED])) + more
 
