@@ -50,6 +50,11 @@ class AdditiveFactory:
     fixes_basis: bool = False  # whether files fix a basis before the pass, even if all rows could be fitted at once
     n_classes: int = 2
 
+    @property
+    def several_classes(self) -> bool:
+        """Whether files may have more than two classes."""
+        return True
+
     def settings(self) -> AdditiveSettings:
         """Return the parameters, checked."""
         return from_params(self.estimator, AdditiveSettings, dict(self.parameters))

@@ -21,6 +21,7 @@ from opauc.core.labels import shown_label
 from opauc.core.mergeable import FeatureSpread
 from opauc.core.model import Model
 from opauc.linear.scorer import LinearScorer
+from opauc.linear.several.scorer import SeveralScorer
 from opauc.report import (
     CandidateRow,
     Contribution,
@@ -179,13 +180,20 @@ class ShownWeights(NamedTuple):
 def largest_weights(model: Model) -> ShownWeights:
     """Return the largest weights with the names of their features, or their numbers as LIBSVM counts."""
     scorer = model.scorer
-    assert isinstance(scorer, LinearScorer), "asked for by its family"
-    weights, spread = scorer.weights, model.fit.feature_spread
+    assert isinstance(scorer, LinearScorer | SeveralScorer), "asked for by its family"
+    weights, spread = np.atleast_2d(scorer.weights), model.fit.feature_spread
     effects = None if spread is None else weights * spread.deviations
+    names = [f", {shown_label(label)}" for label in model.classes.tolist()] if model.several_classes else [""]
     rows = [
-        WeightRow(feature_name(model, j), float(weights[j]), None if effects is None else float(effects[j]))
-        for j in largest_indices(weights if effects is None else effects)
-        if weights[j]
+        WeightRow(
+            f"{feature_name(model, j)}{names[k]}",
+            float(weights[k, j]),
+            None if effects is None else float(effects[k, j]),
+        )
+        for k, j in (
+            divmod(at, weights.shape[1]) for at in largest_indices((weights if effects is None else effects).ravel())
+        )
+        if weights[k, j]
     ]
     return ShownWeights(rows, weight_order(spread))
 
@@ -218,6 +226,8 @@ def penalty_choice(model: Model) -> PenaltyChoice | None:
     if path is None:
         return None
     selection, weights = path
+    if weights.ndim == 3:  # of several classes: the last one stands for them
+        weights = weights[:, -1]
     effects = weights if spread is None else weights * spread.deviations
     chosen_effects = effects[selection.chosen]
     drawn = [j for j in largest_indices(chosen_effects, MAX_PATHS) if chosen_effects[j]]

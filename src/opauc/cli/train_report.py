@@ -13,7 +13,7 @@ from opauc.api.describe import input_names
 from opauc.api.scored_stream import report_unreadable
 from opauc.api.train import Training
 from opauc.cli.console import Reporter, emit, number_of, show_table
-from opauc.core.labels import shown_label
+from opauc.core.labels import listed_labels, shown_label
 from opauc.core.model import Model
 from opauc.data.schema.infer import ColumnProfile
 from opauc.linear.exact_cv import Selection
@@ -40,13 +40,20 @@ def report_training(result: Training, output: Path, reporter: Reporter) -> None:
     text, facts = DESCRIBERS[model.fit.family](model, reporter)
     reporter.say(
         "trained",
-        f"{output}: {result.rows:,} rows (positive: {shown_label(model.classes[1])}), {text}, {result.seconds:.1f} s"
+        f"{output}: {result.rows:,} rows ({described_classes(model)}), {text}, {result.seconds:.1f} s"
         f"{_ranked(result)}",
         model=str(output), features=model.n_features, **facts, seconds=round(result.seconds, 3),
         checkpoint_seconds=round(result.checkpoint_seconds, 3), rows=result.rows, shards=result.shards,
         skipped=result.bad_rows, progressive_auc=result.auc and result.auc.auc,
         progressive_auc_limits=result.auc and result.auc[1:3],
     )  # fmt: skip
+
+
+def described_classes(model: Model) -> str:
+    """Return which class is positive, or the classes if there are more than two."""
+    if not model.several_classes:
+        return f"positive: {shown_label(model.classes[1])}"
+    return f"{model.classes.size} classes: {listed_labels(model.classes.tolist())}"
 
 
 def report_cube(result: CubeTraining, reporter: Reporter) -> None:

@@ -15,7 +15,7 @@ from opauc.core.mergeable import FeatureSpread
 from opauc.core.packed_sums import SegmentSums
 from opauc.core.scorer import Scorer
 from opauc.core.transaction import Rollback
-from opauc.errors import UnsupportedOperationError
+from opauc.errors import Part, UnsupportedOperationError
 from opauc.types import (
     Arrays,
     ClassCounts,
@@ -208,10 +208,10 @@ def no_segments() -> UnsupportedOperationError:
     return UnsupportedOperationError("segments are sums: they need OnePassGAM, or OPAUC or OPAUCCV with solver='exact'")
 
 
-def only_two_classes(what: str, n_classes: int, works: str) -> UnsupportedOperationError:
+def only_two_classes(what: Part, n_classes: int, *works: Part) -> UnsupportedOperationError:
     """Return the error of more than two classes where `what` cannot have them; `works` says what can."""
     return UnsupportedOperationError(
-        f"Only binary classification is supported by {what}, here there are {n_classes} classes; {works}"
+        "Only binary classification is supported by ", what, f", here there are {n_classes} classes; ", *works
     )
 
 
@@ -337,6 +337,10 @@ class FitFactory(Protocol):
     @property
     def parameters(self) -> Settings:
         """Its parameters, at least those that are not defaults."""
+
+    @property
+    def several_classes(self) -> bool:
+        """Whether files may have more than two classes."""
 
     def prepare(self, fit: Fit | None, rows: Rows, position: ResumePosition | None = None) -> Fit:
         """Return the fit to train on these rows: a first one, or `fit` with the current parameters and enough features.

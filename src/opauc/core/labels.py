@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from opauc.core.batch import Batch
 from opauc.core.json_schema import json_as
-from opauc.errors import InputError, MalformedRowError, Parameter, Part, nearest_first
+from opauc.errors import InputError, MalformedRowError, Parameter, ParameterError, Part, nearest_first
 from opauc.types import Array, Labels
 
 # Booleans on a command line.
@@ -67,10 +67,19 @@ class ClassLabels:
             return cls(several=several)
         n_distinct = len(set(classes))
         if several and (n_distinct < len(classes) or not 2 <= n_distinct <= MAX_CLASSES):
-            raise ValueError(f"classes must be 2 to {MAX_CLASSES} distinct labels, got {_listed(classes)}")
+            raise ValueError(f"classes must be 2 to {MAX_CLASSES} distinct labels, got {listed_labels(classes)}")
         if not several and n_distinct != 2:
             raise ValueError(f"classes must be two distinct labels, got {', '.join(map(str, classes))}")
         return cls(np.unique(np.array(classes)), several=several)
+
+    def limited(self, several: bool, estimator: str) -> ClassLabels:
+        """Return these classes for an estimator that takes several, or two only; raise if more are given."""
+        if not several and self.classes.size > 2:
+            raise ParameterError(
+                Parameter("classes"), f": {estimator} takes two, got {listed_labels(self.classes.tolist())}; name the "
+                "positive one to take all others as negative (", Parameter("positive", ...), ")",
+            )  # fmt: skip
+        return replace(self, several=self.several and several)
 
     @property
     def known(self) -> bool:
@@ -122,7 +131,9 @@ class ClassLabels:
             only = self._only_class(counts[1] > 0.0) if n_rows else ()
             raise InputError(f"training needs rows of two classes, got {n_rows} rows", *only)
         lacking = [label for label, count in zip(self.classes.tolist(), counts, strict=True) if count == 0.0]
-        raise InputError(f"training needs rows of every class, got {n_rows} rows, none labeled {_listed(lacking)}")
+        raise InputError(
+            f"training needs rows of every class, got {n_rows} rows, none labeled {listed_labels(lacking)}"
+        )
 
     def _only_class(self, positive: bool) -> tuple[Part, ...]:
         """Return the end of a message about rows of one class only."""
@@ -142,7 +153,7 @@ class ClassLabels:
             raise MalformedRowError(
                 batch.source, batch.line_of(at),
                 f"label {shown_label(labels[at])} is none of the {self.classes.size} classes "
-                f"{_listed(self.classes.tolist())}; name all classes (", Parameter("classes", ...), ")",
+                f"{listed_labels(self.classes.tolist())}; name all classes (", Parameter("classes", ...), ")",
             )  # fmt: skip
         numbers: Array = np.asarray(is_class.argmax(axis=0), np.int8)
         return numbers[inverse]
@@ -157,8 +168,13 @@ def _may_be_classes(distinct: Array) -> bool:
     return len({str(label).casefold() for label in distinct.tolist()}) == distinct.size
 
 
-def _listed(labels: Sequence[object]) -> str:
-    """Return labels for a message, the first ones if there are many."""
+def listed_labels(labels: Sequence[object]) -> str:
+    """Return labels for a message, the first ones if there are many.
+
+    >>> from opauc.core.labels import listed_labels
+    >>> listed_labels(["a", 2.0]), listed_labels(range(30))[-20:]
+    ('a, 2', ' 18, 19 and 10 more')
+    """
     more = f" and {len(labels) - LISTED} more" if len(labels) > LISTED else ""
     return ", ".join(map(shown_label, labels[:LISTED])) + more
 
@@ -316,7 +332,7 @@ def _in_order(classes: Array) -> Array:
     """Return class labels from a file; raise ValueError unless more than two rise."""
     labels = classes.tolist()
     if len(labels) > 2 and any(not one < other for one, other in pairwise(labels)):
-        raise ValueError(f"expected distinct class labels in order, got {_listed(labels)[:200]}")
+        raise ValueError(f"expected distinct class labels in order, got {listed_labels(labels)[:200]}")
     return classes
 
 

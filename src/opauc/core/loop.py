@@ -14,7 +14,7 @@ from opauc.core.labels import ClassLabels, PendingBatches
 from opauc.core.model import CheckpointHeader, Model, RowReading, model_from_parts, model_parts
 from opauc.core.registry import FACTORIES
 from opauc.core.transaction import Transaction
-from opauc.errors import InputError, Parameter
+from opauc.errors import InputError, Parameter, UnsupportedOperationError
 from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
 
 
@@ -202,7 +202,7 @@ class Trainer:
                 f"began with {error.before.n_features} ({began['solver_']}, rank {began['rank_']}); give their number "
                 "at the start (", Parameter("n_features", ...), ")",
             ) from error  # fmt: skip
-        except InputError:
+        except (InputError, UnsupportedOperationError):
             raise
         except ValueError as error:
             raise InputError(str(error)) from error

@@ -80,6 +80,11 @@ class LinearFactory:
     device: str | None = None
     n_classes: int = 2
 
+    @property
+    def several_classes(self) -> bool:
+        """Whether files may have more than two classes: where a solver has none, the error says which has."""
+        return True
+
     def resolved(self, n_features: int, dtype: str = "float64") -> Resolved:
         """Return the solver for rows of so many features."""
         resolved = self.resolve(self.estimator, self.parameters, n_features, dtype)

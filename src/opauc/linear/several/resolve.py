@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opauc.core.fit import only_two_classes
 from opauc.core.solver import AnySolver
+from opauc.errors import Parameter
 from opauc.linear.exact import Exact
 from opauc.linear.exact_cv import ExactCV
 from opauc.linear.fit import Resolved
@@ -33,16 +34,20 @@ def check_several(resolved: Resolved, parameters: Settings, device: str | None, 
     """Raise UnsupportedOperationError unless a solver exists for several classes, with what to set."""
     for name, value in NEEDS.items():
         if parameters.get(name, value) != value:
-            raise only_two_classes(f"{name}={parameters[name]!r}", n_classes, f"set {name}={value!r}")
+            raise only_two_classes(Parameter(name, parameters[name]), n_classes, "set ", Parameter(name, value))
     if device is not None:
-        raise only_two_classes(f"device={device!r}", n_classes, "leave it None")
+        raise only_two_classes(Parameter("device", device), n_classes, "leave it out")
     if parameters.get("forgetting_factor") == "auto":
-        raise only_two_classes("forgetting_factor='auto'", n_classes, "give a number")
+        raise only_two_classes(Parameter("forgetting_factor", "auto"), n_classes, "give a number")
     if type(resolved.solver) not in (Exact, ExactCV):
         attributes = resolved.attributes or {}
         rank = attributes.get("rank_")
         if attributes.get("solver_") == "exact":
-            raise only_two_classes(f"rank={rank}", n_classes, "set rank=None")
-        with_rank = "" if rank is None else f" with rank {rank}"
-        name = attributes.get("solver_", resolved.solver.name)
-        raise only_two_classes(f"solver={name!r}{with_rank}", n_classes, "set solver='exact' and rank=None")
+            raise only_two_classes(Parameter("rank", rank), n_classes, "set rank=None")
+        solver = Parameter("solver", attributes.get("solver_", resolved.solver.name))
+        if rank is None:
+            raise only_two_classes(solver, n_classes, "set ", Parameter("solver", "exact"))
+        what = "a sketch, or class means alone" if rank or solver.value == "sgd" else "what suits so many features"
+        raise only_two_classes(
+            what, n_classes, "set ", Parameter("solver", "exact"), " with full covariance, rank=None"
+        )
