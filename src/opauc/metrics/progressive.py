@@ -345,11 +345,8 @@ class ProgressiveValidation:
         return replace(self, auc=auc, labels=pending[:0], scores=scores[:0], running=_estimate(auc))
 
     def after(self, fit: Fit, n_rows: int) -> ProgressiveValidation:
-        """Return the state after training on `n_rows` rows in all, with a new scorer if one is due.
-
-        Rows of more than two classes are not scored.
-        """
-        if n_rows < self.next_look or len(fit.counts) > 2:
+        """Return the state after training on `n_rows` rows in all, with a new scorer if one is due."""
+        if n_rows < self.next_look:
             return self
         if fit.n_classes > 2:  # there is no one AUC of them
             return replace(self, next_look=MAX_ROWS - 1)
