@@ -45,7 +45,8 @@ def scores(path):
     return library.load(path).decision_function(TEST[["age", "city"]])
 
 
-def test_files_give_the_model_of_the_frame(trained):
+@pytest.mark.usefixtures("trained")
+def test_files_give_the_model_of_the_frame():
     model = OnePassGAM(trees=False).fit(TRAINING[["age", "city"]], TRAINING["level"])
     assert_allclose(scores("model"), model.decision_function(TEST[["age", "city"]]), atol=1e-9)
 

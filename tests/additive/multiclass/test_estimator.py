@@ -100,7 +100,10 @@ def test_attributes_have_a_part_for_each_class_and_importances_of_columns_are_me
         (lambda model: model.plot_importances(class_=3), "class_: unknown class 3"),
         (lambda model: model.edit("age", {40.0: 0.0}), "supported by edit, here there are 3 classes; explain, "),
         (lambda model: model.remove("age"), "supported by remove, here there are 3 classes; explain, "),
-        (lambda model: model.constrain(increasing="age"), "supported by constrain, here there are 3 classes; explain, "),
+        (
+            lambda model: model.constrain(increasing="age"),
+            "supported by constrain, here there are 3 classes; explain, ",
+        ),
         (lambda model: model.price_of(increasing="age"), "supported by constrain, here there are 3 classes; explain, "),
         (lambda model: model.threshold_for(TEST, TEST_LABELS, at_fpr=0.1), "here there are 3 classes"),
         (lambda model: model.score(TEST, np.full(400, "low")), "rows of every class, got none of class high"),

@@ -166,7 +166,9 @@ def test_a_class_that_comes_after_the_initial_sample_has_its_share_as_score():
     ],
 )
 def test_what_has_one_score_per_row_says_what_is_possible(whole, ask):
-    with pytest.raises(UnsupportedOperationError, match=r"^(Only binary|[a-z ]+ two classes).* 3( classes)?; .*expla") as raised:
+    with pytest.raises(
+        UnsupportedOperationError, match=r"^(Only binary|[a-z ]+ two classes).* 3( classes)?; .*expla"
+    ) as raised:
         ask(whole)
     assert "\n" not in str(raised.value)
 
