@@ -25,6 +25,31 @@ def minimizer(rows, labels, alpha):
     return np.linalg.solve(matrix + np.outer(difference, difference), difference)
 
 
+def several_minimizers(rows, labels, alpha):
+    """Return the minimizer of the mean pair loss of each class against each other one, pair by pair of classes."""
+    classes, identity = np.unique(labels), np.eye(rows.shape[1])
+    means = {k: rows[labels == k].mean(0) for k in classes}
+    covariances = {k: covariance(rows[labels == k]) for k in classes}
+    found = []
+    for k in classes:
+        matrix, right = alpha * identity, np.zeros(rows.shape[1])
+        for other in classes[classes != k]:
+            gap = means[k] - means[other]
+            matrix = matrix + (covariances[k] + covariances[other] + np.outer(gap, gap)) / (len(classes) - 1)
+            right = right + gap / (len(classes) - 1)
+        found.append(np.linalg.solve(matrix, right))
+    return np.array(found)
+
+
+def several_objective(w, k, rows, labels, alpha):
+    """Return the objective of class k over all pairs of rows."""
+    others = [other for other in np.unique(labels) if other != k]
+    losses = [
+        np.mean((1 - (rows[labels == k][:, None] - rows[labels == other][None]) @ w) ** 2) / 2 for other in others
+    ]
+    return alpha / 2 * w @ w + np.mean(losses)
+
+
 def opposite_moments(rows, labels, weights):
     """Yield mean and true covariance of the rows of the other class before each row; None while there is none."""
     for t, k in enumerate(labels):

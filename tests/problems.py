@@ -40,3 +40,14 @@ def problems(draw, max_features=9):
 def cuts(n_rows):
     """Draw positions at which to cut a stream of n rows into chunks that are not empty."""
     return st.lists(st.integers(1, max(1, n_rows - 1)), max_size=5).map(lambda at: sorted(set(at)))
+
+
+def several_problem(seed, n_rows=60, n_features=5, n_classes=3, scale=1.0):
+    """Return rows (n, d) and labels 0 to K - 1 of every class, some rarer than others; class means differ."""
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.full(n_classes, 8.0))
+    labels = rng.choice(n_classes, n_rows, p=shares).astype(np.int8)
+    labels[: 2 * n_classes] = np.tile(np.arange(n_classes), 2)[:n_rows]
+    rows = rng.normal(size=(n_rows, n_features)) @ rng.normal(size=(n_features, n_features))
+    rows += rng.normal(size=(n_classes, n_features))[labels]
+    return np.ascontiguousarray(scale * rows), labels

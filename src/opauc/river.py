@@ -295,7 +295,7 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         if not self._is_begun:
             self._fit_preliminary()
             return self._preliminary, _feature_names(self._rows[: self._n_preliminary])
-        return (self._trained if self._trained._fitted.counts.both else None), self._features
+        return (self._trained if self._trained._fitted.counts.all_seen else None), self._features
 
     def _fit_preliminary(self) -> None:
         """Fit the preliminary model to the first rows, if there are enough new ones."""

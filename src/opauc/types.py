@@ -16,7 +16,7 @@ Floats: TypeAlias = NDArray[np.float64]
 DenseRows: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 # Dense rows, or canonical CSR: indices rise within a row, no entry twice.
 Rows: TypeAlias = DenseRows | csr_array
-# Zero for the negative class, one for the positive.
+# The number of each row's class: zero for the negative class and one for the positive, or 0 to K - 1 of K classes.
 Labels: TypeAlias = NDArray[np.int8]
 # A number for each row's group: rows of one group have the same one, on every machine.
 GroupKeys: TypeAlias = NDArray[np.uint64]
@@ -44,6 +44,37 @@ class ClassCounts(NamedTuple):
     def both(self) -> bool:
         """Whether rows of both classes were seen."""
         return self.negative > 0.0 and self.positive > 0.0
+
+    @property
+    def all_seen(self) -> bool:
+        """Whether rows of every class were seen: `both`, as `SeveralCounts` calls it."""
+        return self.both
+
+
+class SeveralCounts(tuple[float, ...]):
+    """Rows of each of more than two classes, in the order of the classes, each counted with its weight.
+
+    Examples
+    --------
+    >>> from opauc.types import SeveralCounts
+    >>> counts = SeveralCounts([2.0, 0.0, 1.0])
+    >>> counts, counts.all_seen
+    (SeveralCounts(2.0, 0.0, 1.0), False)
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"SeveralCounts{super().__repr__()}"
+
+    @property
+    def all_seen(self) -> bool:
+        """Whether rows of every class were seen."""
+        return min(self) > 0.0
+
+
+# Rows of each class of a fit: `ClassCounts` of two classes, `SeveralCounts` of more.
+RowCounts: TypeAlias = ClassCounts | SeveralCounts
 
 
 # Source of random numbers: a seed, a generator, or None for a new seed each time.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from opauc.data.schema.infer import TypeOverrides, are_codes, infer_column_type, is_counter
+from opauc.data.schema.infer import TypeOverrides, are_codes, infer_column_type, is_counter, rows_of_one_class
 from opauc.data.schema.numbers import (
     MISSING_MARKERS,
     infer_number_format,
@@ -123,3 +123,11 @@ def test_numbers_are_found_as_by_looking_at_every_string(values, decimals):
         assert profile.number_format == found
         assert profile.column.missing_markers == found.markers
         assert_array_equal(profile.column.encode(pa.array(values, pa.string()), "a.csv").rows[:, 0], numbers)
+
+
+def test_one_class_of_several_counts_as_positive_whichever_row_is_first():
+    labels = np.array(["b", "a", "c", "a"])
+    for order in ([0, 1, 2, 3], [2, 3, 0, 1]):
+        assert (rows_of_one_class(labels[order]) == (labels[order] == "a")).all()
+    assert rows_of_one_class(np.array([2.0, 1.0])).tolist() == [True, False]
+    assert rows_of_one_class(np.array([])).tolist() == []

@@ -20,7 +20,7 @@ from opauc.engines.shards import ShardPolicy, plan_training
 from opauc.engines.threads import ThreadScheduler
 from opauc.errors import InputError, MalformedRowError, TooManyBadRowsError, UnsupportedOperationError
 from opauc.linear.resolve import opauc_cv_factory, opauc_factory
-from tests.problems import problem
+from tests.problems import problem, several_problem
 
 ALPHA = {"alpha": 1e-3}
 EXACT, CROSS = opauc_factory(ALPHA), opauc_cv_factory({})
@@ -135,6 +135,25 @@ def test_a_third_label_is_named_by_its_line_in_the_file(tmp_path):
     path.write_text("".join(f"{number % 2} 1:{number}\n" for number in range(200)) + "7 1:1\n")
     with pytest.raises(MalformedRowError, match=r"a\.libsvm, line 201: label 7 besides 0 and 1"):
         in_shards([path], 100)
+
+
+@pytest.mark.parametrize("factory", [EXACT, CROSS])
+def test_shards_of_several_classes_give_the_model_of_one_process(tmp_path, factory):
+    rows, labels = several_problem(1, 400, 3, 4)
+    path = tmp_path / "a.csv"
+    lines = [",".join(map(str, [*row, "wxyz"[label]])) for row, label in zip(rows.tolist(), labels, strict=True)]
+    path.write_text("\n".join(["a,b,c,label", *lines]) + "\n")
+    classes = ClassLabels(several=True)
+    plan = plan_training(factory, [path], OneHotReading(ReadOptions()), classes, FINE)
+    trained = train_files(plan, ThreadScheduler(2), size=1000)
+    trainer = Trainer(factory, classes)
+    for batch in open_stream([path], ReadOptions()).batches():
+        trainer.train(batch)
+    whole = trainer.finish(OneHotReading(ReadOptions()))
+    assert trained.shards > 5
+    assert trained.model.classes.tolist() == ["w", "x", "y", "z"]
+    assert_allclose(trained.model.fit.counts, whole.fit.counts)
+    assert_allclose(trained.model.scorer.weights, whole.scorer.weights, rtol=1e-6)
 
 
 def test_shards_and_files_of_one_class_or_without_rows_are_right(tmp_path):

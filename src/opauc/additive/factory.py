@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from opauc.additive.multiclass.fit import MulticlassFit
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size, with_positions
 from opauc.additive.state import AdditiveFit
@@ -47,6 +48,12 @@ class AdditiveFactory:
     estimator: str = GAM
     policy: AdditivePolicy = ADDITIVE_POLICY
     fixes_basis: bool = False  # whether files fix a basis before the pass, even if all rows could be fitted at once
+    n_classes: int = 2
+
+    @property
+    def several_classes(self) -> bool:
+        """Whether files may have more than two classes."""
+        return True
 
     def settings(self) -> AdditiveSettings:
         """Return the parameters, checked."""
@@ -56,6 +63,8 @@ class AdditiveFactory:
         """Return the fit before any row of such inputs."""
         settings = with_init_size(with_positions(self.settings(), inputs), self.n_rows, self.policy.sample, self.width)
         seed = random_key(self.parameters.get("random_state"))
+        if self.n_classes > 2:
+            return MulticlassFit.start_of(self.n_classes, settings, inputs.categorical, seed, self.policy)
         return AdditiveFit.start(settings, inputs.categorical, seed, self.policy)
 
     def prepare(self, fit: Fit | None, rows: Rows, position: ResumePosition | None = None) -> AdditiveFit:
@@ -102,6 +111,10 @@ class AdditiveFactory:
         if self.initial is None:
             raise IncompatibleMomentsError("shards need a basis to begin with")
         return self
+
+    def for_classes(self, n_classes: int) -> AdditiveFactory:
+        """Return the factory of fits of so many classes."""
+        return replace(self, n_classes=n_classes)
 
     def with_basis_of(self, fit: AdditiveFit) -> AdditiveFactory:
         """Return the factory of fits that begin with the basis of another and merge with it."""

@@ -60,8 +60,9 @@ def open_files(
     width = files.count_columns(reading.requested_columns())
     init_size = int(with_init_size(factory.settings(), n_rows, policy, width).init_size)
     sample = read_initial_sample(files, reading, labels, init_size, seed, policy)
-    if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
+    if sample is None or np.count_nonzero(np.bincount(sample.labels)) < 2:
         return Opening(factory, reading, labels)
+    factory = factory.for_classes(sample.classes.n_classes)
     schema = sample.encoder.schema
     inputs = Inputs.of(schema, sample.encoder.feature_names())
     start = replace(replace(factory, n_rows=n_rows, width=width).start(inputs), seed=seed)
@@ -87,6 +88,9 @@ def read_initial_sample(
 
     def take(numbers: RowNumbers) -> EncodedSample | None:
         sample, classes, batches = read_sample(files, reading, numbers), labels, list[Batch]()
+        given = [raw for _, raw, *_ in sample.parts if raw is not None]
+        if len({raw.dtype.kind for raw in given}) == 1:
+            classes = classes.with_labels(np.concatenate(given))  # the classes are those of all rows
         for (rows, raw, lines, *_), source in zip(sample.parts, sample.sources, strict=True):
             if raw is None:
                 return None

@@ -31,6 +31,13 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
     (restricted maximum likelihood). The score is the log-odds of the positive
     class.
 
+    Of K > 2 classes (at most 100), each has an additive score against the rest, with
+    curves, surfaces and trees of its own on one basis for all: a row is encoded once.
+    The probabilities of the classes come from these K scores, and the columns of
+    `decision_function` are their log-odds. `classes_`, merging, removing rows, files
+    and explanations of each class are as with two classes; thresholds, constraints,
+    edits, exports, cubes and files for scoring only are for two.
+
     `fit` draws the initial sample at random from all rows. `partial_fit` takes
     the first rows, which should therefore come in random order: a warning names
     features whose later values do not look like the first.
@@ -76,34 +83,36 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels; the second is the positive class.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels; of two the second is the positive class.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, where X had string column names.
     basis_ : Basis
         The basis expansion; until it is fixed, that of the rows so far.
-    terms_ : list of Term
+    terms_ : list of Term, or with K > 2 classes list of K such lists
         The curve of each feature and the surface of each pair, with standard errors, the most important first;
         "age (trees)" is what the tree ensemble does by its splits on age, which has no curve; "shop (categorical)" is
         what each whole number of a column does by itself, where such numbers turn out to be codes.
-    term_importances_ : dict of str to float
+    term_importances_ : dict of str to float, or with K > 2 classes list of K such dicts
         Standard deviation of each term over the rows.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each column of X, zero if it is dropped: the sum over its terms, to which a pair adds one half
-        for each of its two columns. All add up to the sum of `term_importances_`.
+        for each of its two columns. All add up to the sum of `term_importances_`. With K > 2 classes the mean over the
+        classes.
     edits_ : list of TermEdit
         The ledger of `edit` and `remove`, the oldest edit first: who, when, why, and the values before and after.
     forget_report_ : ForgetReport
         How many rows `forget` has removed (`rows`), and how many of them the basis was fitted to (`initial_rows`): what
         these contributed to its structure stays.
-    selection_ : ModelSelection
+    selection_ : ModelSelection, or with K > 2 classes list of K of them
         Which candidate model was selected: the full one, or a simpler one that ranked the rows after the initial
         sample better.
     leaks_ : list of Leak
         Columns that alone rank nearly all rows of the initial sample rightly (AUC above .999): they may have been
-        recorded after the outcome. `fit` and `partial_fit` warn of them.
+        recorded after the outcome. `fit` and `partial_fit` warn of them. With more than two classes none is looked for:
+        a column may rightly tell one class from all others.
     drift_ : list of FeatureDrift
         Features whose values after the initial sample do not look like those before.
     dropped_columns_ : tuple of str
@@ -170,7 +179,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
             Arrow (a relation of DuckDB, a LazyFrame, a table of Ibis, a dataset, a reader) is read batch by batch, in
             constant memory; the initial sample of a stream that can be read once is its first rows.
         y : array-like of shape (n_samples,), default=None
-            Labels of two classes; the greater one is the positive class.
+            Labels of 2 to 100 classes; of two the greater one is the positive class.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row; rows of weight zero are dropped. With weights, a stream is read whole.
         label : str or int, default=None
@@ -196,10 +205,8 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
             else:
                 assert y is not None, "labels are given in one way"
                 self._fit_rows(X, y, sample_weight, transaction)
-            if not self._fitted.counts.both:
-                raise ValueError(
-                    f"OnePassGAM needs rows of two classes, got one class: every row is of class {self._only_class()}"
-                )
+            if not self._fitted.counts.all_seen:
+                raise ValueError(f"OnePassGAM needs rows of {self._lacking_rows()}")
             _ = self._fitted.scorer
             for leak in find_leaks(self._fitted, self._input_names()):
                 warnings.warn(leak, stacklevel=2)
@@ -227,8 +234,8 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
             Rows as in `fit`, streams too. Categories that turn up after the initial sample are pooled.
         y : array-like of shape (n_samples,), default=None
             Their labels.
-        classes : array-like of shape (2,), default=None
-            Both class labels; needed on the first call unless y holds both.
+        classes : array-like of shape (n_classes,), default=None
+            All class labels; needed on the first call unless y holds all of them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row; rows of weight zero are dropped.
         label : str or int, default=None
@@ -250,7 +257,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         with changing(self) as transaction, self._threads():
             first = not self.__sklearn_is_fitted__()
             warned = set() if first else {(type(warning), warning.name) for warning in self._warnings()}
-            known = check_classes(None if first else self.classes_, classes)
+            known = check_classes(None if first else self.classes_, classes, self._several_classes)
             whole: list[tuple[Any, Any, Any]] = [(X, y, sample_weight)]
             for rows, labels, weight in whole if in_memory else labeled_parts(X, y, sample_weight, label):
                 self._train_batch(rows, labels, known, weight, transaction)
@@ -266,7 +273,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Score of each row: the log-odds of the positive class.
+        """Score of each row: the log-odds of the positive class; with more than two classes those of each.
 
         Parameters
         ----------
@@ -276,8 +283,9 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,)
-            Above zero the positive class is the more likely one.
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Above zero the positive class is the more likely one. With more than two classes a column for each, in the
+            order of `classes_`.
 
         Examples
         --------
@@ -289,7 +297,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         return super().decision_function(X)
 
     def predict(self, X: ArrayLike) -> Array:
-        """Label of each row: the class whose probability is above one half, unless `use_threshold` set a threshold.
+        """Label of each row: the most likely class; of two classes `use_threshold` may set another threshold.
 
         Parameters
         ----------
@@ -310,7 +318,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         return super().predict(X)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Probability of each class: the logistic function of the score.
+        """Probability of each class: the logistic function of its score.
 
         Parameters
         ----------
@@ -319,8 +327,8 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, 2)
-            Columns in the order of `classes_`.
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`; each row adds up to one.
 
         Examples
         --------
@@ -334,6 +342,8 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """AUC of labeled rows: the share of pairs of a positive and a negative row that are ranked rightly.
 
+        With more than two classes the mean AUC over ordered pairs of classes (Hand and Till's M).
+
         Not the accuracy, which other classifiers of scikit-learn return; for that pass `scoring="accuracy"` to what
         takes a `scoring`.
 
@@ -342,7 +352,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         X : table, array-like, sparse matrix, list of dicts or path of a file
             Rows as for `decision_function`.
         y : array-like of shape (n_samples,)
-            Their labels; both classes must be there.
+            Their labels; every class must be there.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a pair counts with the product of its two.
 

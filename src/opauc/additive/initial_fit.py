@@ -94,7 +94,7 @@ def fit_basis(
     """
     rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
     order = buffer.order_by_content(categorical)
-    may_join = _trees_may_join(labels, weights, settings, policy.tree)
+    may_join = trees_may_join(labels, weights, settings, policy.tree)
     no_more_rows = labels.size < int(with_init_size(settings, 0, policy.sample).init_size)
     few_rows = no_more_rows and policy.tree.cross_fits(labels.size, settings.effort)
     n_validation = policy.tree.n_validation(labels.size) if may_join and not few_rows else 0
@@ -103,8 +103,8 @@ def fit_basis(
     at = drawn.rows
     mass = balance_classes(labels[at], weights[at])
     sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
-    effects = _choose_main_effects(sample, settings, categorical, policy.search)
-    effects = _drop_weak_effects(effects, sample, settings.max_columns)
+    effects = choose_main_effects(sample, settings, categorical, policy.search)
+    effects = drop_weak_effects(effects, [sample], settings.max_columns)
     mains = Basis.of_effects(effects)
     search = InteractionSearch(mains, effects, sample, settings, policy.search, policy.smoothing, may_join)
     basis, fit = search.fit()
@@ -125,10 +125,10 @@ def fit_basis(
         growths = policy.tree.growths(settings.effort, few_rows)
         limits = GrowthLimits(tuple(constraints.directions), settings.interaction_constraints)
         if few_rows:
-            blend, lambdas = _cross_fit_trees(basis, model, parts, order, growths, seed, policy, limits)
+            blend, lambdas = cross_fit_trees(basis, model, parts, order, growths, seed, policy, limits)
         else:
-            blend, lambdas = _grow_trees(basis, model, parts, validation, others, growths, seed, policy, limits)
-        basis, blend = _accept(basis, blend, policy.tree)
+            blend, lambdas = grow_trees(basis, model, parts, validation, others, growths, seed, policy, limits)
+        basis, blend = accept_trees(basis, blend, policy.tree)
         model = model.merge_initial(parts.add_to(start, basis, validation)) if n_validation else model
         model = replace(model, columns=basis_columns(basis, constraints), blend=blend, lambdas=lambdas)
     return BasisModel(basis, model.with_candidates())
@@ -156,14 +156,14 @@ class LabeledSample(NamedTuple):
         return sum_shards(at.size, basis.n_columns, add, AdditiveLogistic.merge_initial)
 
 
-def _trees_may_join(labels: Labels, weights: Floats, settings: AdditiveSettings, policy: TreePolicy) -> bool:
+def trees_may_join(labels: Labels, weights: Floats, settings: AdditiveSettings, policy: TreePolicy) -> bool:
     """Tell whether trees are grown: they are asked for, and there are enough rows."""
     rarer = np.bincount(labels, weights, minlength=2).min()
     enough_rows = labels.size >= policy.min_rows and bool(rarer >= policy.min_rare_rows)
     return settings.trees and settings.interactions == AUTO and enough_rows
 
 
-def _accept(basis: Basis, blend: Blend | None, policy: TreePolicy) -> tuple[Basis, Blend | None]:
+def accept_trees(basis: Basis, blend: Blend | None, policy: TreePolicy) -> tuple[Basis, Blend | None]:
     """Return the basis with the trees of a blend, and the blend, if that gains on the validation rows."""
     if blend is None:
         return basis, None
@@ -172,7 +172,7 @@ def _accept(basis: Basis, blend: Blend | None, policy: TreePolicy) -> tuple[Basi
     return basis.with_trees(blend.ensemble if joins else None, gain), blend if joins else None
 
 
-def _grow_trees(
+def grow_trees(
     basis: Basis,
     model: AdditiveLogistic,
     sample: LabeledSample,
@@ -210,7 +210,7 @@ def _grow_trees(
     return Blend.start(ensemble, additive_weights, validated, coded.codes, policy=policy.tree), lambdas
 
 
-def _cross_fit_trees(
+def cross_fit_trees(
     basis: Basis,
     model: AdditiveLogistic,
     sample: LabeledSample,
@@ -279,7 +279,7 @@ def encode_rows(
         yield batch
 
 
-def _choose_main_effects(
+def choose_main_effects(
     sample: SampleRows, settings: AdditiveSettings, categorical: NDArray[np.bool_], policy: SearchPolicy
 ) -> tuple[MainEffect, ...]:
     """Return the main effects with as many knots as the rows and the column budget allow."""
@@ -302,13 +302,20 @@ def _count_distinct(values: Floats, limit: int) -> int:
     return limit if in_every_nth >= limit else min(limit, np.unique(values).size)
 
 
-def _drop_weak_effects(effects: tuple[MainEffect, ...], sample: SampleRows, max_columns: int) -> tuple[MainEffect, ...]:
-    """Return the main effects that fit into so many columns: those that separate the classes best one by one."""
+def drop_weak_effects(
+    effects: tuple[MainEffect, ...], samples: Sequence[SampleRows], max_columns: int
+) -> tuple[MainEffect, ...]:
+    """Return the main effects that fit into so many columns: those that separate the classes best one by one.
+
+    Of several classes there is a sample for each, labeled by it against the rest.
+    """
     sizes = np.array([effect.n_columns for effect in effects])
     if sizes.sum() < max_columns:
         return effects
-    codes = (coarse_codes(effect, sample.numbers[:, j], sample.mass) for j, effect in enumerate(effects))
-    gains = np.array([_measure_separation(code, sample) for code in codes]) / np.sqrt(np.maximum(sizes, 1))
+    numbers, mass = samples[0].numbers, samples[0].mass
+    codes = (coarse_codes(effect, numbers[:, j], mass) for j, effect in enumerate(effects))
+    separations = [sum(_measure_separation(code, sample) for sample in samples) for code in codes]
+    gains = np.array(separations) / np.sqrt(np.maximum(sizes, 1))
     order = np.argsort(-gains, kind="stable")
     kept = set(order[np.cumsum(sizes[order]) < max_columns].tolist())
     return tuple(effect if j in kept else MainEffect(LEFT_OUT) for j, effect in enumerate(effects))

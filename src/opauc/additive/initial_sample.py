@@ -30,7 +30,7 @@ PREFIX_SHIFT = np.uint64(64 - PREFIX_BITS)
 
 
 class LabeledRows(Protocol):
-    """Rows of numbers with their labels, 0 or 1."""
+    """Rows of numbers with the numbers of their classes."""
 
     @property
     def rows(self) -> Floats:
@@ -50,11 +50,12 @@ def draw_initial_sample(
     seed: int,
     take: Callable[[RowNumbers], Drawn | None],
     policy: SamplePolicy = SAMPLE_POLICY,
+    n_classes: int = 2,
 ) -> Drawn | None:
     """Return the initial sample of `n_rows` rows, which `take` reads by their numbers; None where it gives none.
 
     All rows if they are few; else `init_size` of them, drawn at random; or more,
-    drawn again, where these have too few rows of the rarer class.
+    drawn again, where these have too few rows of the rarest class.
 
     Examples
     --------
@@ -71,13 +72,16 @@ def draw_initial_sample(
     sample = take(sample_row_numbers(n_rows, init_size, seed))
     if sample is None:
         return None
-    rarer = int(np.bincount(sample.labels, minlength=2).min())
-    size = enough_rows(init_size, rarer, n_rows, sample.rows.shape[1], policy)
+    n_rows_of = np.bincount(sample.labels, minlength=n_classes)
+    rarest, n_classes = int(n_rows_of.min()), n_rows_of.size
+    size = enough_rows(init_size, rarest, n_rows, sample.rows.shape[1], policy, n_classes)
     return take(sample_row_numbers(n_rows, size, seed)) if size > init_size else sample
 
 
-def enough_rows(init_size: int, rarer: int, n_rows: int, width: int, policy: SamplePolicy = SAMPLE_POLICY) -> int:
-    """Return how many of `n_rows` rows to draw, where `init_size` of them had `rarer` rows of the rarer class.
+def enough_rows(
+    init_size: int, rarer: int, n_rows: int, width: int, policy: SamplePolicy = SAMPLE_POLICY, n_classes: int = 2
+) -> int:
+    """Return how many of `n_rows` rows to draw, where `init_size` of them had `rarer` rows of the rarest class.
 
     Examples
     --------
@@ -85,7 +89,7 @@ def enough_rows(init_size: int, rarer: int, n_rows: int, width: int, policy: Sam
     >>> enough_rows(16_384, 4_000, n_rows=10**6, width=5), enough_rows(16_384, 110, n_rows=10**6, width=5)
     (16384, 163840)
     """
-    needed = rare_rows_needed(init_size, policy)
+    needed = rare_rows_needed(init_size, policy, n_classes)
     if rarer >= needed:
         return init_size
     room = policy.max_bytes / (8 * max(1, width) * init_size)
@@ -93,16 +97,16 @@ def enough_rows(init_size: int, rarer: int, n_rows: int, width: int, policy: Sam
     return max(init_size, int(init_size * factor))
 
 
-def rare_rows_needed(init_size: int, policy: SamplePolicy = SAMPLE_POLICY) -> int:
-    """Return how many rows of the rarer class an initial sample should have.
+def rare_rows_needed(init_size: int, policy: SamplePolicy = SAMPLE_POLICY, n_classes: int = 2) -> int:
+    """Return how many rows of the rarest class an initial sample should have: the fewer, the more classes there are.
 
     Examples
     --------
     >>> from opauc.additive.initial_sample import rare_rows_needed
-    >>> rare_rows_needed(16_384), rare_rows_needed(1600)
-    (1000, 100)
+    >>> rare_rows_needed(16_384), rare_rows_needed(1600), rare_rows_needed(16_384, n_classes=10)
+    (1000, 100, 200)
     """
-    return max(1, min(policy.rare_rows, int(policy.rare_share * init_size)))
+    return max(1, 2 * min(policy.rare_rows, int(policy.rare_share * init_size)) // n_classes)
 
 
 class Sample(NamedTuple):
@@ -114,7 +118,7 @@ class Sample(NamedTuple):
 
 BUFFER_SCHEMA = {
     "rows": ArrayRule("float64", "rows inputs", missing=True),
-    "labels": ArrayRule("int8", "rows", low=0, high=1),
+    "labels": ArrayRule("int8", "rows", low=0, high=1),  # of two classes
     "weights": ArrayRule("float64", "rows", low=np.nextafter(0.0, 1.0)),
 }
 
@@ -139,11 +143,12 @@ class WarmUpBuffer:
     labels: tuple[Labels, ...]
     weights: tuple[Floats, ...]
     n_features: int
+    n_classes: int = 2
 
     @classmethod
-    def empty(cls, n_features: int) -> Self:
+    def empty(cls, n_features: int, n_classes: int = 2) -> Self:
         """Return a buffer without rows."""
-        return cls((), (), (), n_features)
+        return cls((), (), (), n_features, n_classes)
 
     @property
     def n_rows(self) -> int:
@@ -152,8 +157,13 @@ class WarmUpBuffer:
 
     @property
     def counts(self) -> ClassCounts:
+        """Weight of the rows of each of two classes."""
+        return ClassCounts(*self.class_weights.tolist())
+
+    @property
+    def class_weights(self) -> Floats:
         """Weight of the rows of each class."""
-        return ClassCounts(*np.bincount(self.all_labels(), self.all_weights(), minlength=2).tolist())
+        return np.asarray(np.bincount(self.all_labels(), self.all_weights(), minlength=self.n_classes), np.float64)
 
     def with_rows(self, rows: Floats, labels: Labels, weight: Floats | None, copied: bool = True) -> Self:
         """Return the buffer with more rows at its end; unless `copied`, the caller must not write to them."""
@@ -170,18 +180,21 @@ class WarmUpBuffer:
                 )
             )
         all_rows, all_labels, all_weights = zip(*parts, strict=True)
-        return type(self)(all_rows, all_labels, all_weights, self.n_features)
+        return type(self)(all_rows, all_labels, all_weights, self.n_features, self.n_classes)
 
     def missing_rows(self, labels: Labels, init_size: int, policy: SamplePolicy = SAMPLE_POLICY) -> int | None:
         """Return how many of the next rows, with these labels, complete the buffer; None if more are needed.
 
-        It is complete with `init_size` rows, enough of them of the rarer class, or when it is full.
+        It is complete with `init_size` rows, enough of them of the rarest class, or when it is full.
         """
         n_rows = self.n_rows + np.arange(1, labels.size + 1)
-        positive = sum(int(part.sum()) for part in self.labels) + np.cumsum(labels, dtype=np.int64)
         full = 8 * n_rows * max(1, self.n_features) >= policy.max_bytes
-        rarer = np.minimum(positive, n_rows - positive)
-        enough = full | ((n_rows >= init_size) & (rarer >= rare_rows_needed(init_size, policy)))
+        needed = rare_rows_needed(init_size, policy, self.n_classes)
+        has_enough = n_rows >= init_size
+        for k in range(self.n_classes):
+            before = sum(np.count_nonzero(part == k) for part in self.labels)
+            has_enough &= before + np.cumsum(labels == k) >= needed
+        enough = full | has_enough
         return int(np.argmax(enough)) + 1 if enough.any() else None
 
     def without_rows(self, rows: Floats, labels: Labels, weight: Floats | None) -> Self:
@@ -204,7 +217,7 @@ class WarmUpBuffer:
 
     def empty_copy(self) -> Self:
         """Return a buffer of the same width without rows."""
-        return type(self).empty(self.n_features)
+        return type(self).empty(self.n_features, self.n_classes)
 
     def all_rows(self) -> Floats:
         """Return the rows as one array."""
@@ -249,11 +262,16 @@ class WarmUpBuffer:
         return {"rows": self.all_rows(), "labels": self.all_labels(), "weights": self.all_weights()}
 
     @classmethod
-    def from_arrays(cls, arrays: NamedArrays) -> Self:
+    def from_arrays(cls, arrays: NamedArrays, n_classes: int = 2) -> Self:
         """Return the buffer that `to_arrays` gave, checked."""
-        check_arrays(BUFFER_SCHEMA, arrays)
+        check_arrays(BUFFER_SCHEMA | {"labels": ArrayRule("int8", "rows", low=0, high=n_classes - 1)}, arrays)
         rows, labels, weights = (arrays[name] for name in BUFFER_SCHEMA)
-        return cls((rows,), (labels,), (weights,), rows.shape[1]) if len(rows) else cls.empty(rows.shape[1])
+        n_features = rows.shape[1]
+        return (
+            cls((rows,), (labels,), (weights,), n_features, n_classes)
+            if len(rows)
+            else cls.empty(n_features, n_classes)
+        )
 
 
 def draw_rows(order: NDArray[np.int64], labels: Labels, size: int, max_rare_share: float) -> Sample:

@@ -46,7 +46,7 @@ class Leak(UserWarning):
 
 def find_leaks(fit: AdditiveFit, names: Sequence[str], policy: LeakPolicy = LEAK_POLICY) -> list[Leak]:
     """Return the inputs, by their names, that alone rank nearly all rows rightly, the best first."""
-    aucs = None if fit.fixed is None and not fit.counts.both else fit.current.basis.input_aucs
+    aucs = None if fit.fixed is None and not fit.counts.all_seen else fit.current.basis.input_aucs
     if aucs is None:
         return []
     return [Leak(names[j], float(aucs[j])) for j in np.argsort(-aucs, kind="stable") if aucs[j] > policy.min_auc]

@@ -212,7 +212,7 @@ class InteractionSearch:
         """
         intercept = fit_intercept(self.sample.labels, self.sample.weight)
         additive = self._fit(self.main_basis, intercept, self.policy.additive_steps)
-        basis = self._add_pairs(self._find_candidates(additive))
+        basis = self.add_pairs(self.find_candidates(additive))
         return basis, self._fit(basis, additive, self.policy.final_steps)
 
     def _fit(self, basis: Basis, initial: PenalizedFit, n_steps: int) -> PenalizedFit:
@@ -222,7 +222,7 @@ class InteractionSearch:
         started = start_fit(rows, sample.labels, sample.weight, penalties, initial, n_steps, subset, policy)
         return finish_fit(rows, sample.labels, sample.weight, penalties, started, policy)
 
-    def _add_pairs(self, candidates: Candidates) -> Basis:
+    def add_pairs(self, candidates: Candidates) -> Basis:
         """Return the basis of main effects with the candidates that fit into the columns of the settings."""
         n_rare = self.sample.rarer
         is_large = n_rare >= self.policy.min_rare_rows
@@ -233,7 +233,7 @@ class InteractionSearch:
         )
         return add_pairs(self.main_basis, self.effects, self.sample.numbers, self.sample.mass, candidates, room)
 
-    def _find_candidates(self, additive: PenalizedFit) -> Candidates:
+    def find_candidates(self, additive: PenalizedFit) -> Candidates:
         """Return the pairs that pass the test, or the pairs of the settings."""
         requested = self.settings.interactions
         if isinstance(requested, tuple) or requested == 0 or self.main_basis.n_columns >= self.settings.max_columns:

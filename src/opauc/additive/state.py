@@ -34,7 +34,7 @@ from opauc.core.parameters import from_saved
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.schema.table import UNSEEN, TableSchema
 from opauc.errors import IncompatibleMomentsError, InputError, UnsupportedOperationError
-from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
+from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, RowCounts, Rows, Settings
 
 SCHEMA = {
     "categorical": ArrayRule("bool", "inputs"),
@@ -164,7 +164,7 @@ class AdditiveFit(Fit):
         return self.categorical.size
 
     @property
-    def counts(self) -> ClassCounts:
+    def counts(self) -> RowCounts:
         """Rows learned of each class, each counted with its weight."""
         return self.waiting.counts if self.fixed is None else self.fixed.model.counts
 
@@ -222,6 +222,11 @@ class AdditiveFit(Fit):
     def scorer(self) -> MappedScorer:
         """What scores rows."""
         return MappedScorer(self.current.basis, self.final.weights)
+
+    @property
+    def class_fits(self) -> tuple[AdditiveFit, ...]:
+        """What explains the additive score of each class: of two classes itself, whose score is of the second one."""
+        return (self,)
 
     @property
     def saved_terms(self) -> SavedTerms | None:
@@ -432,7 +437,7 @@ class AdditiveFit(Fit):
 
     def has_basis_of(self, other: AdditiveFit) -> bool:
         """Tell whether the basis of `other` is the one that the rows of this warm-up buffer give."""
-        if self.fixed is not None or other.fixed is None or not self.counts.both:
+        if self.fixed is not None or other.fixed is None or not self.counts.all_seen:
             return False
         if not np.array_equal(
             other.fixed.model.first_counts, self.counts

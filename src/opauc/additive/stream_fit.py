@@ -27,7 +27,7 @@ def fit_stream(factory: AdditiveFactory, source: TableSource, options: ReadOptio
     >>> fit_stream(AdditiveFactory({}), table_source(table), ReadOptions(label="y")).fit.counts
     ClassCounts(negative=60.0, positive=60.0)
     """
-    opening = open_files(factory, [source], OrdinalReading(options), ClassLabels())
+    opening = open_files(factory, [source], OrdinalReading(options), ClassLabels(several=True))
     trainer = Trainer(opening.factory, opening.labels, monitor=ProgressiveValidation())
     for batch in opening.reading.training_stream([source], trainer.position).batches():
         trainer.train(batch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +16,12 @@ from opauc.additive.leaks import find_leaks
 from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, PAIRS, SAMPLE, ModelSelection
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms.explain import TermColumns, Terms
+from opauc.core.fit import only_two_classes
+from opauc.core.labels import shown_label
 from opauc.core.mergeable import FeatureSpread
 from opauc.core.model import Model
 from opauc.linear.scorer import LinearScorer
+from opauc.linear.several.scorer import SeveralScorer
 from opauc.report import (
     CandidateRow,
     Contribution,
@@ -147,9 +150,23 @@ def _describe_additive(model: Model, examples: ExampleRows) -> FitDescription:
     return FitDescription(terms=terms_section(terms, list(examples.explain(terms))))
 
 
+def _describe_classes(model: Model, examples: ExampleRows) -> FitDescription:  # noqa: ARG001  a score per class
+    """Return the terms of every class, named by it, the most important first."""
+    first, *_ = of_classes = class_terms(model)
+    shown = [
+        term._replace(name=f"{label}: {term.name}")
+        for label, terms in zip(class_names(model), of_classes, strict=True)
+        for term in shown_terms(terms)
+    ]
+    shown.sort(key=lambda term: -term.importance)
+    selections = {selection_as_text(terms.solution.final.selection) for terms in of_classes}
+    selection = selections.pop() if len(selections) == 1 else "Not the same one for each class"
+    return FitDescription(terms=replace(terms_section(first), terms=shown, n_terms=len(shown), selection=selection))
+
+
 DESCRIBERS: dict[str, Callable[[Model, ExampleRows], FitDescription]] = {
     "linear": _describe_linear, "batch": _describe_linear, "additive": _describe_additive,
-    "additive_scoring": _describe_additive,
+    "additive_scoring": _describe_additive, "additive_multiclass": _describe_classes,
 }  # fmt: skip
 
 
@@ -163,13 +180,20 @@ class ShownWeights(NamedTuple):
 def largest_weights(model: Model) -> ShownWeights:
     """Return the largest weights with the names of their features, or their numbers as LIBSVM counts."""
     scorer = model.scorer
-    assert isinstance(scorer, LinearScorer), "asked for by its family"
-    weights, spread = scorer.weights, model.fit.feature_spread
+    assert isinstance(scorer, LinearScorer | SeveralScorer), "asked for by its family"
+    weights, spread = np.atleast_2d(scorer.weights), model.fit.feature_spread
     effects = None if spread is None else weights * spread.deviations
+    names = [f", {shown_label(label)}" for label in model.classes.tolist()] if model.several_classes else [""]
     rows = [
-        WeightRow(feature_name(model, j), float(weights[j]), None if effects is None else float(effects[j]))
-        for j in largest_indices(weights if effects is None else effects)
-        if weights[j]
+        WeightRow(
+            f"{feature_name(model, j)}{names[k]}",
+            float(weights[k, j]),
+            None if effects is None else float(effects[k, j]),
+        )
+        for k, j in (
+            divmod(at, weights.shape[1]) for at in largest_indices((weights if effects is None else effects).ravel())
+        )
+        if weights[k, j]
     ]
     return ShownWeights(rows, weight_order(spread))
 
@@ -202,6 +226,8 @@ def penalty_choice(model: Model) -> PenaltyChoice | None:
     if path is None:
         return None
     selection, weights = path
+    if weights.ndim == 3:  # of several classes: the last one stands for them
+        weights = weights[:, -1]
     effects = weights if spread is None else weights * spread.deviations
     chosen_effects = effects[selection.chosen]
     drawn = [j for j in largest_indices(chosen_effects, MAX_PATHS) if chosen_effects[j]]
@@ -259,10 +285,27 @@ def constraints_of(model: Model) -> list[str]:
 
 
 def terms_of(model: Model) -> Terms:
-    """Return the terms of an additive model by the column names of its table, or by numbers."""
+    """Return the terms of an additive model by the column names of its table, or by numbers.
+
+    Raises UnsupportedOperationError for more than two classes, each of which has its own.
+    """
+    if model.classes.size > 2:
+        raise only_two_classes(
+            "this", model.classes.size, "in Python, explain, reasons and terms_ show each class (class_=...)"
+        )
+    return class_terms(model)[0]
+
+
+def class_terms(model: Model) -> list[Terms]:
+    """Return the terms of each class against the rest; of two classes those of the only score."""
     assert isinstance(model.fit, AdditiveFit), "asked for by its family"
     names, categories = input_names(model), None if model.reading is None else model.reading.category_names()
-    return Terms(model.fit, names, categories or [{}] * len(names))
+    return [Terms(fit, names, categories or [{}] * len(names)) for fit in model.fit.class_fits]
+
+
+def class_names(model: Model) -> list[str]:
+    """Return the labels of the classes as in a file."""
+    return [shown_label(label) for label in model.classes.tolist()]
 
 
 def terms_section(terms: Terms, explained: Sequence[ExplainedRow] = ()) -> TermsSection:
@@ -359,6 +402,14 @@ def terms_as_json(terms: Terms) -> Json:
         "edits": edits_as_json(terms),
         "leaks": {leak.name: leak.auc for leak in find_leaks(terms.solution, terms.inputs)},
     }
+
+
+def additive_as_json(model: Model) -> Json:
+    """Return the terms, the model selection and the drift as JSON; of more than two classes by class."""
+    of_classes = [terms_as_json(terms) for terms in class_terms(model)]
+    if len(of_classes) == 1:
+        return of_classes[0]
+    return {"classes": dict(zip(class_names(model), of_classes, strict=True))}
 
 
 def explain_row(terms: Terms, row: Floats, title: str, note: str) -> ExplainedRow:

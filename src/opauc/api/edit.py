@@ -140,7 +140,7 @@ def _editable(model: Model) -> Terms:
         raise UnsupportedOperationError(f"only OnePassGAM has terms to edit, and this is a model of {model.estimator}")
     if not fit.can_train:
         raise only_scores()
-    if not fit.counts.both:
+    if not fit.counts.all_seen:
         raise InputError("only a model that has learned from rows of both classes can be edited")
     fit = fit.with_basis()
     return terms_of(replace(model, fit=fit, reading=None if reading is None else fit.trim_reading(reading)))

@@ -18,6 +18,13 @@ import numpy as np
 from opauc.api import engines
 from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import CLUSTERS, check_engine, cluster
+from opauc.api.evaluate_classes import (
+    ClassesEvaluation,
+    check_options_of_classes,
+    check_read_twice,
+    evaluate_classes,
+    evaluate_classes_table,
+)
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
 from opauc.api.tables import (
@@ -29,7 +36,7 @@ from opauc.api.tables import (
     sources_of,
 )
 from opauc.api.train import shard_progress
-from opauc.api.training_files import trained_before
+from opauc.api.training_files import trained_before, training_rows_warning
 from opauc.core.atomic_write import atomic_write
 from opauc.core.batch import Batch, SourceRecord
 from opauc.core.group_keys import is_missing
@@ -39,7 +46,7 @@ from opauc.core.parameters import ALL_CORES
 from opauc.core.scorer import Scorer
 from opauc.data.bad_rows import BadRows
 from opauc.data.find_sources import is_paths
-from opauc.data.sources import IN_MEMORY, STANDARD_INPUT
+from opauc.data.sources import IN_MEMORY
 from opauc.data.table_source import Source, TableSource
 from opauc.errors import InputError, MalformedRowError, Parameter, ParameterError
 from opauc.metrics import (
@@ -67,8 +74,6 @@ from opauc.version import __version__
 NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
 # A password in the address of a database.
 PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
-# Files that a warning names.
-MAX_NAMED_FILES = 3
 NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
 
 
@@ -176,7 +181,7 @@ def evaluate(
     metrics: Sequence[str | RankingMetric] = (),
     within: str | None = None,
     by: str | None = None,
-) -> Evaluation:
+) -> Evaluation | ClassesEvaluation:
     """Return how well a model ranks labeled rows.
 
     Parameters
@@ -212,8 +217,9 @@ def evaluate(
 
     Returns
     -------
-    evaluation : Evaluation
-        The AUC with its confidence interval, curves, calibration.
+    evaluation : Evaluation or ClassesEvaluation
+        The AUC with its confidence interval, curves, calibration; of a model of more than two classes its mean AUCs
+        over classes.
 
     Examples
     --------
@@ -236,6 +242,16 @@ def evaluate(
     policy, observer = bad_rows or BadRows(), CallbackObserver(on_progress)
     columns = GroupColumns(within, by)
     scored = ScoredStream(source, paths, format, policy, purpose, columns.names, label=label)
+    if scored.model.several_classes:
+        check_options_of_classes(
+            scored.model.classes.size, {"report": report, "metrics": metrics, "within": within, "by": by}
+        )
+        rival = None
+        if against is not None:
+            rival = ScoredStream(
+                model_source(against, data), paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label
+            )
+        return evaluate_classes(scored, observer, rival)
     if against is None:
         evaluation = evaluate_stream(scored, observer, metrics=wanted, columns=columns)
     else:
@@ -289,8 +305,7 @@ def evaluate_against(
     columns: GroupColumns = GroupColumns(),  # noqa: B008 immutable
 ) -> Evaluation:
     """Score the same rows by two models, and test whether their AUCs differ."""
-    if STANDARD_INPUT in scored.stream.sources or not scored.stream.repeatable:
-        raise ParameterError(Parameter("against"), ": standard input can be read only once")
+    check_read_twice(scored)
     mine, theirs = ScoreBuffer(), ScoreBuffer()
     evaluation = evaluate_stream(scored, observer, scores=mine, metrics=metrics, columns=columns)
     evaluate_stream(other, observer, scores=theirs)
@@ -343,14 +358,6 @@ def evaluate_stream(
         )  # fmt: skip
 
 
-def training_rows_warning(trained_on: Sequence[SourceRecord], n_files: int) -> str:
-    """Return a warning that rows were training rows, with the first files."""
-    first = ", ".join(record["path"] for record in trained_on[:MAX_NAMED_FILES])
-    more = f" and {len(trained_on) - MAX_NAMED_FILES:,} more" if len(trained_on) > MAX_NAMED_FILES else ""
-    part = f" ({len(trained_on):,} of {n_files:,} files)" if n_files > 1 else ""
-    return f"{first}{more}: the model was trained on these rows{part}; its AUC on new rows is probably lower"
-
-
 def _groups_of(batch: Batch, column: str) -> Array:
     """Return the groups of the rows of a batch; raise where one is missing."""
     groups = _values_of(batch, column)
@@ -382,13 +389,16 @@ def _evaluate_table(
     against: Any,
     metrics: Sequence[RankingMetric],
     columns: GroupColumns,
-) -> Evaluation:
+) -> Evaluation | ClassesEvaluation:
     """Evaluate a model on a table, a stream part by part."""
     from opauc.data.formats.table import table_parts
     from opauc.data.tables import is_stream
 
     model = fitted_estimator(model, table)
     against = None if against is None else fitted_estimator(against, table)
+    if model.classes_.size > 2:
+        check_options_of_classes(model.classes_.size, {"metrics": metrics, "within": columns.within, "by": columns.by})
+        return evaluate_classes_table(model, table_parts(table), label, against)
     most = MAX_EXACT_ROWS if is_stream(table) else sys.maxsize
     mine, theirs, bins = ScoreBuffer(most), ScoreBuffer(most), CalibrationBins.empty()
     by_group, grouped = StreamingGroupAuc.empty(most), None if columns.by is None else GroupedScores(columns.by)

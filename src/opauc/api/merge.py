@@ -49,7 +49,7 @@ def merge_files(paths: Sequence[Path_], minus: Sequence[Path_] = ()) -> Model:
     for path, other in others:
         provenance = _without(provenance, other, path)
     left = _fold([("", merged), *others], Model.without)
-    if not left.fit.counts.both:
+    if not left.fit.counts.all_seen:
         raise InputError(f"{', '.join(map(str, paths))}: of one class only, or no row is left")
     return replace(left, provenance=provenance)
 

@@ -150,7 +150,7 @@ class GamMethod:
     def finish(self) -> None:
         """Compute the weights."""
         self.fit = self.fit or self._fit_collected()
-        if not self.fit.counts.both:
+        if not self.fit.counts.all_seen:
             raise OpaucError("there are no rows of two classes to train on")
         _ = self.fit.scorer
 

@@ -96,8 +96,9 @@ class TrainOptions:
         shards of the files apart.
     positive : str, optional
         Label of the positive rows; all others are negative.
-    classes : pair of labels, optional
-        Both class labels.
+    classes : sequence of labels, optional
+        All class labels: two, or more with the solver "exact". By default they are those of the first batch of rows
+        (of the first batches, as long as these have one label).
     basis_from : path, optional
         A model of `OnePassGAM` whose basis and reading to use: models trained so can be merged.
     checkpoint : path, optional
@@ -197,10 +198,10 @@ class TrainOptions:
             if field.default is not MISSING and getattr(self, field.name) != field.default
         }
 
-    def labels(self) -> ClassLabels:
-        """Return the classes as far as they are given."""
+    def labels(self, several: bool = False) -> ClassLabels:
+        """Return the classes as far as they are given; more than two only with `several`."""
         try:
-            return ClassLabels.announced(self.classes, self.positive)
+            return ClassLabels.announced(self.classes, self.positive, several)
         except ValueError as error:
             raise ParameterError(Parameter("classes"), f": {error}") from error
 

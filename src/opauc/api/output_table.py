@@ -17,8 +17,10 @@ from opauc.errors import InputError, nearest_first
 from opauc.types import Array
 
 
-def with_predictions(data: Any, keep: Sequence[str], name: str, predict: Callable[[Any], Array]) -> Any:
-    """Return the kept columns of a table with the predictions as one more, as a table of the same kind.
+def with_predictions(
+    data: Any, keep: Sequence[str], names: Sequence[str], predict: Callable[[Any], Sequence[Array]]
+) -> Any:
+    """Return the kept columns of a table with the columns of predictions, as a table of the same kind.
 
     A stream of Arrow, a dataset or a scanner gives a `RecordBatchReader`, which predicts as it is read.
 
@@ -27,15 +29,15 @@ def with_predictions(data: Any, keep: Sequence[str], name: str, predict: Callabl
     >>> import pandas as pd
     >>> from opauc.api.output_table import with_predictions
     >>> frame = pd.DataFrame({"id": ["a", "b"], "age": [30, 40]}, index=[7, 8])
-    >>> with_predictions(frame, ["id"], "score", lambda rows: rows["age"].to_numpy() / 10)
+    >>> with_predictions(frame, ["id"], ["score"], lambda rows: [rows["age"].to_numpy() / 10])
       id  score
     7  a    3.0
     8  b    4.0
     """
     if not is_stream(data):
-        return _joined(to_table(data), keep, name, predict)
+        return _joined(to_table(data), keep, names, predict)
     library = type(data).__module__.partition(".")[0].lstrip("_")
-    parts = (_joined(part, keep, name, predict) for part in table_parts(data))
+    parts = (_joined(part, keep, names, predict) for part in table_parts(data))
     if library in LIBRARIES:
         return LIBRARIES[library](pa.concat_tables(parts))
     first = next(parts, None)
@@ -44,15 +46,17 @@ def with_predictions(data: Any, keep: Sequence[str], name: str, predict: Callabl
     return pa.RecordBatchReader.from_batches(first.schema, _batches(first, parts))
 
 
-def _joined(table: Any, keep: Sequence[str], name: str, predict: Callable[[Any], Array]) -> Any:
-    values = predict(table)
+def _joined(table: Any, keep: Sequence[str], names: Sequence[str], predict: Callable[[Any], Sequence[Array]]) -> Any:
+    columns = dict(zip(names, predict(table), strict=True))
     if isinstance(table, PandasTable):
         frame: Any = table
         _check(keep, list(map(str, frame.columns)))
-        return frame[list(keep)].assign(**{name: values})
+        return frame[list(keep)].assign(**columns)
     arrow = table_of(table)
     _check(keep, arrow.schema.names)
-    joined = pa.table(arrow.select(list(keep))).append_column(name, pa.array(values))
+    joined = pa.table(arrow.select(list(keep)))
+    for name, values in columns.items():
+        joined = joined.append_column(name, pa.array(values))
     return _of_polars(joined) if type(table).__module__.startswith("polars") else joined
 
 

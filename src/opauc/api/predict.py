@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from opauc.api.class_columns import prediction_columns, prediction_names
 from opauc.api.observer import CallbackObserver, Progress
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source
 from opauc.api.tables import data_or_query, fitted_estimator, select_features, sources_of
@@ -43,7 +44,8 @@ def predict(
         Files, glob patterns, folders or "-"; or rows as `decision_function` takes them; or anything that streams as
         Arrow, which is scored batch by batch.
     response : {"score", "probability", "label"}, default="score"
-        What to return: the score, the probability of the positive class, or the predicted label.
+        What to return: the score, the probability of the positive class, or the predicted label. With more than two
+        classes scores and probabilities have a column for each class, in the order of `classes_`.
     sql : str, optional
         A query in place of `data`: of the database, or of DuckDB, which reads files: "from 'days/*.parquet'".
     database : str or path, optional
@@ -55,11 +57,12 @@ def predict(
     on_progress : callable, optional
         Called with a `Progress` after every batch.
     keep : sequence of str, optional
-        Of a table: columns to return with the predictions, as a table of the kind that was given.
+        Of a table: columns to return with the predictions, as a table of the kind that was given. With more than two
+        classes the predictions are the label, and a score or probability for each class.
 
     Returns
     -------
-    predictions : ndarray of shape (n_rows,), or table
+    predictions : ndarray of shape (n_rows,) or (n_rows, n_classes), or table
         One entry per row; with `keep` a table of these columns and one called as the response.
 
     Examples
@@ -79,10 +82,10 @@ def predict(
     scorer, classes, parts, rows = scored.model.scorer, scored.model.classes, list[Array](), 0
     with CallbackObserver(on_progress).progress("scoring", scored.stream.total_bytes) as show:
         for part in scored.score():
-            rows += part.scores.size
+            rows += len(part.scores)
             parts.append(part.scores if response == "score" else scorer.probabilities(part.scores))
             if response == "label":
-                parts[-1] = classes[scored.model.predicted_positive(part.scores).astype(int)]
+                parts[-1] = classes[scored.model.predicted(part.scores)]
             show(rows, part.batch.bytes_read)
     return np.concatenate(parts) if parts else np.empty(0)
 
@@ -94,8 +97,10 @@ def _predict_table(estimator: Any, data: Any, response: str, keep: Sequence[str]
         rows = select_features(estimator, rows)
         if response == "label":
             return np.asarray(estimator.predict(rows))
-        scores = estimator.decision_function(rows) if response == "score" else estimator.predict_proba(rows)[:, 1]
-        return np.asarray(scores)
+        if response == "score":
+            return np.asarray(estimator.decision_function(rows))
+        probabilities = estimator.predict_proba(rows)
+        return np.asarray(probabilities if probabilities.shape[1] > 2 else probabilities[:, 1])
 
     if isinstance(data, np.ndarray | list) or issparse(data):
         if keep is not None:
@@ -104,8 +109,16 @@ def _predict_table(estimator: Any, data: Any, response: str, keep: Sequence[str]
     from opauc.api.output_table import with_predictions
     from opauc.data.formats.table import table_parts  # pyarrow, which arrays do not wait for
 
+    def predict_columns(rows: Any) -> list[Array]:
+        values = predict_rows(rows)
+        if values.ndim == 1:
+            return [values]
+        scores = estimator.decision_function(select_features(estimator, rows))
+        return prediction_columns(response, estimator.classes_, scores, values)
+
     if keep is not None:
-        return with_predictions(data, keep, response, predict_rows)
+        names = prediction_names(response, estimator.classes_)
+        return with_predictions(data, keep, names, predict_columns)
     parts = [predict_rows(part) for part in table_parts(data)]
     return np.concatenate(parts) if parts else np.empty(0)
 

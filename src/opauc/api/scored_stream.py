@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from opauc.api.observer import Observer
 from opauc.core.batch import Batch
 from opauc.core.checksummed_file import is_checksummed
+from opauc.core.fit import only_two_classes
 from opauc.core.labels import ClassLabels
 from opauc.core.model import Model, RowReading, load_model
 from opauc.core.parameters import ALL_CORES
@@ -100,6 +101,12 @@ class ScoredStream:
         """Report how many rows had categories that the model does not know, and values that cannot be read."""
         report_unknown(self.stream.unknown_categories, self.reading, observer)
         report_unreadable(self.stream.unreadable_values, observer)
+
+
+def check_two_classes(model: Model, what: str, works: str) -> None:
+    """Raise where a model has more than two classes and `what` is for two; `works` says what takes more."""
+    if model.several_classes:
+        raise only_two_classes(what, model.classes.size, works)
 
 
 def check_data_files(paths: Sequence[Source], model: str | os.PathLike[str] | None = None) -> None:

@@ -81,16 +81,21 @@ def fitted_estimator(model: Any, data: Any) -> Any:
 def scores_of_table(model: Any, table: Any, label: str | int | None) -> tuple[Labels, Floats, Floats]:
     """Return labels (0 and 1), scores and probabilities of the rows of a table."""
     estimator = fitted_estimator(model, table)
+    X, y = labeled_features(estimator, table, label)
+    classes: ClassLabels = estimator._to_model().labels
+    positive = y == (classes.classes[1] if classes.positive is None else classes.positive)
+    scores: Floats = estimator.decision_function(X)
+    return np.asarray(positive, np.int8), scores, estimator.predict_proba(X)[:, 1]
+
+
+def labeled_features(estimator: Any, table: Any, label: str | int | None) -> tuple[Any, Array]:
+    """Return the features of the rows of a table, and their labels; the label is by default that of training."""
     if label is None and estimator._reading is not None:
         label = estimator._reading.options.label
     from opauc.data.labeled import split_label
 
     X, y = split_label(table, label)
-    classes: ClassLabels = estimator._to_model().labels
-    positive = y == (classes.classes[1] if classes.positive is None else classes.positive)
-    X = select_features(estimator, X)
-    scores: Floats = estimator.decision_function(X)
-    return np.asarray(positive, np.int8), scores, estimator.predict_proba(X)[:, 1]
+    return select_features(estimator, X), np.asarray(y)
 
 
 def groups_of_table(table: Any, column: str) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opauc.api.evaluate import check_both_classes
 from opauc.api.observer import Observer
-from opauc.api.scored_stream import ScoredStream
+from opauc.api.scored_stream import ScoredStream, check_two_classes
 from opauc.core.threshold import Threshold
 from opauc.metrics import ScoreBuffer, ThresholdRule, choose_threshold
 from opauc.metrics.thresholds import choose_stream_threshold
@@ -12,6 +12,7 @@ from opauc.metrics.thresholds import choose_stream_threshold
 
 def threshold_of_files(scored: ScoredStream, rule: ThresholdRule, observer: Observer) -> Threshold:
     """Return the threshold that a rule chooses on scored rows: exactly for up to a million, else between intervals."""
+    check_two_classes(scored.model, "a threshold", "opauc predict writes the class of the greatest score")
     buffer, labels = ScoreBuffer(), scored.labels
     with observer.progress("scoring", scored.stream.total_bytes) as show:
         for part in scored.score():

@@ -189,7 +189,7 @@ def _train_array(
     """Train a linear model on an array or sparse rows in memory, batch by batch as from a file."""
     if options.is_additive_table(given):
         raise InputError(f"expected paths or a table with a label column, got {type(array).__name__}")
-    factory, labels = options.factory(given=given), options.labels()
+    factory, labels = options.factory(given=given), options.labels(several=True)
     trainer, rows = Trainer(factory, labels), OneHotReading(reading, positive=labels.positive)
     stream = DataStream.of_memory(array, None, reading, rows.training_encoder())
     with observer.progress("training", None) as show:
@@ -221,7 +221,7 @@ def run_training(
         check_writable(target, *([Path(checkpoint)] if checkpoint is not None else []))
         _check_replaced(target, paths, options)
     check_data_files(paths)
-    labels = options.labels()
+    labels = options.labels(several=True)
     additive = options.is_additive(paths, reading, given)
     check_engine(options.engine, options.scheduler, additive)
     opening, factory, labels = begin_training(reading, options, labels, additive, given)
@@ -327,11 +327,12 @@ def begin_training(
     factory = options.factory(additive, given)
     if options.basis_from is None:
         kind = READINGS["ordinal" if additive else "onehot"]
+        labels = labels.limited(factory.several_classes, factory.estimator)
         return kind(reading, positive=labels.positive), factory, labels
     template = load_model(options.basis_from)
     if not template.fit.can_train:
         raise only_scores()
-    if template.fit.family != "additive" or template.reading is None:
+    if not isinstance(template.fit, AdditiveFit) or template.reading is None:
         raise InputError(f"{options.basis_from}: holds a linear model, which has no basis to begin with")
     _check_basis_options(template, options, reading, labels, given)
     known: Any = template.reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from opauc.baselines.batch import BatchClassifier
-from opauc.core.mergeable import Statistic
+from opauc.core.mergeable import LabeledSums
 from opauc.estimators.docstrings import own_docstrings
 from opauc.linear.exact import Exact
 from opauc.linear.fit import LinearFit
@@ -62,7 +62,7 @@ class LSSVM(BatchClassifier):
         self.alpha = alpha
 
     @property
-    def moments_(self) -> Statistic:
+    def moments_(self) -> LabeledSums:
         """Count, mean and scatter of each class."""
         return self._fitted.moments
 

@@ -12,14 +12,13 @@ import typer
 
 from opauc.api.describe import (
     FitDescription,
+    additive_as_json,
     constraints_of,
     describe_fit,
     edits_as_text,
     penalty_as_json,
     penalty_as_text,
-    terms_as_json,
     terms_as_text,
-    terms_of,
 )
 from opauc.cli import options as shared
 from opauc.cli.console import emit, number_of, shorten, show_table
@@ -55,7 +54,7 @@ def command(
                 {"name": row.name, "weight": row.weight, "effect": row.standardized_weight} for row in shown.weights
             ], order=shown.weight_order or None,
             penalty=penalty_as_json(shown.penalty),
-            additive=None if shown.terms is None or model is None else terms_as_json(terms_of(model)),
+            additive=None if shown.terms is None or model is None else additive_as_json(model),
         )  # fmt: skip
         return 0
     show_table(str(file), _facts(file, kind, header, model))

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from opauc.api.class_columns import LABEL, prediction_columns, prediction_names
 from opauc.api.predict import check_response
 from opauc.api.scored_stream import Purpose, ScoredBatch, ScoredStream
 from opauc.api.tables import data_or_query, sources_of
@@ -46,7 +47,11 @@ def command(
         typer.Option(help="Columns to pass through to the output; text is then CSV with a header."),
     ] = None,
     response: Annotated[
-        str, typer.Option(help="What to write: score, probability (of the positive class) or label.")
+        str,
+        typer.Option(
+            help="What to write: score, probability (of the positive class) or label. With more than two classes: the "
+            "label, and a score or probability of each class; text is then CSV with a header."
+        ),
     ] = "score",
     reasons: Annotated[
         int | None,
@@ -126,19 +131,21 @@ def write(
     shown = shown_text if out.isatty() else str
     names, table = [shown(name) for name in names], csv.writer(out, lineterminator="\n")
     more = [] if reasons is None else reasons.options.columns
-    if (passthrough or more) and not as_json:
-        table.writerow([*passthrough, response, *more])
+    predictions = prediction_names(response, scored.model.classes)
+    in_columns = bool(passthrough or more or len(predictions) > 1)
+    if in_columns and not as_json:
+        table.writerow([*passthrough, *map(shown, predictions), *more])
     for part in scored.score():
         found = [] if reasons is None else reasons.column_values(part.rows)
         if as_json:
             out.writelines(json_lines(part, scored.model, dict(zip(more, found, strict=True))))
             continue
-        values = _values(response, scored.model, names, part.scores)
-        if passthrough or more:
+        columns = _values(response, scored.model, names, part.scores)
+        if in_columns:
             texts = [[None if name is None else shown(name) for name in column] for column in found]
-            table.writerows(zip(*part.batch.passthrough_values(), values, *texts, strict=True))
+            table.writerows(zip(*part.batch.passthrough_values(), *columns, *texts, strict=True))
         else:
-            out.write("".join(f"{value}\n" for value in values))
+            out.write("".join(f"{value}\n" for value in columns[0]))
 
 
 def write_parquet(scored: ScoredStream, response: str, path: Path, reasons: RowReasons | None = None) -> None:
@@ -148,21 +155,23 @@ def write_parquet(scored: ScoredStream, response: str, path: Path, reasons: RowR
 
     scorer, classes = scored.model.scorer, scored.model.classes
     more = [] if reasons is None else reasons.options.columns
+    predictions = prediction_names(response, classes)
     types = [
-        (response, pa.array(classes if response == "label" else [0.0]).type),
+        *((name, pa.array(classes if name == LABEL else [0.0]).type) for name in predictions),
         *((name, pa.string()) for name in more),
     ]
     schema, writer = pa.schema(types), None
     try:
         for part in scored.score():
-            values = classes[scored.model.predicted_positive(part.scores).astype(int)]
+            values = classes[scored.model.predicted(part.scores)]
             if response != "label":
                 values = part.scores if response == "score" else scorer.probabilities(part.scores)
             kept = part.batch.passthrough
             columns = {} if kept is None else dict(zip(kept.schema.names, kept.columns, strict=True))
             found = [] if reasons is None else reasons.column_values(part.rows)
             texts = {name: pa.array(column, pa.string()) for name, column in zip(more, found, strict=True)}
-            table = pa.table({**columns, response: values, **texts})
+            found_values = prediction_columns(response, classes, part.scores, values)
+            table = pa.table({**columns, **dict(zip(predictions, found_values, strict=True)), **texts})
             schema = table.schema if writer is None else schema
             writer = writer or pq.ParquetWriter(path, schema)
             writer.write_table(table.cast(schema))
@@ -174,10 +183,11 @@ def write_parquet(scored: ScoredStream, response: str, path: Path, reasons: RowR
 
 def json_lines(part: ScoredBatch, model: Model, reasons: Mapping[str, list[str | None]]) -> Iterator[str]:
     """Yield all that is known of each row, one JSON line per row."""
-    probabilities, columns = model.scorer.probabilities(part.scores).tolist(), part.batch.passthrough_values()
-    labels = model.classes[model.predicted_positive(part.scores).astype(int)].tolist()
+    probabilities, columns = _by_row(model, model.scorer.probabilities(part.scores)), part.batch.passthrough_values()
+    labels = model.classes[model.predicted(part.scores)].tolist()
     names = [] if part.batch.passthrough is None else part.batch.passthrough.schema.names
-    for i, (score, chance, label) in enumerate(zip(part.scores.tolist(), probabilities, labels, strict=True)):
+    scores = _by_row(model, part.scores)
+    for i, (score, chance, label) in enumerate(zip(scores, probabilities, labels, strict=True)):
         facts: Json = {name: column[i] for name, column in reasons.items()}
         if names:
             facts["kept"] = {name: _plain(column[i]) for name, column in zip(names, columns, strict=True)}
@@ -189,8 +199,18 @@ def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _values(response: str, model: Model, names: list[str], scores: Floats) -> list[object]:
-    if response == "label":
-        return [names[positive] for positive in model.predicted_positive(scores).tolist()]
-    values: list[object] = (scores if response == "score" else model.scorer.probabilities(scores)).tolist()
-    return values
+def _by_row(model: Model, values: Floats) -> list[object]:
+    """Return the value of each row, or with several classes those of each class by its label."""
+    if values.ndim == 1:
+        return list(values.tolist())
+    names = [shown_label(label) for label in model.classes.tolist()]
+    return [dict(zip(names, row, strict=True)) for row in values.tolist()]
+
+
+def _values(response: str, model: Model, names: list[str], scores: Floats) -> list[list[object]]:
+    """Return the columns of predictions, labels by their names."""
+    labels = [names[number] for number in model.predicted(scores).tolist()]
+    if response == LABEL:
+        return [labels]
+    values = scores if response == "score" else model.scorer.probabilities(scores)
+    return [values.tolist()] if values.ndim == 1 else [labels, *values.T.tolist()]

@@ -8,7 +8,7 @@ import typer
 
 from opauc.api.evaluate import GroupColumns, evaluate_stream, write_report
 from opauc.api.output_file import check_writable
-from opauc.api.scored_stream import Purpose, ScoredStream
+from opauc.api.scored_stream import Purpose, ScoredStream, check_two_classes
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, command_line
 
@@ -32,6 +32,7 @@ def command(
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows)
     columns = GroupColumns(by=by)
     scored = ScoredStream(model, data, format_, bad_rows, Purpose.REPORT, columns.names)
+    check_two_classes(scored.model, "the report page", "opauc evaluate prints the AUCs of several")
     reporter = Reporter(json, quiet)
     evaluation = evaluate_stream(scored, reporter, columns=columns)
     write_report(output, model.name, scored, evaluation, command_line())

@@ -225,7 +225,10 @@ def command(
         str | None, typer.Option(help="Label of the positive rows; all others are negative.", rich_help_panel=TRAINING)
     ] = None,
     classes: Annotated[
-        str | None, typer.Option(help="Both class labels, separated by a comma.", rich_help_panel=TRAINING)
+        str | None,
+        typer.Option(
+            help="All class labels, separated by commas: two, or more with --solver exact.", rich_help_panel=TRAINING
+        ),
     ] = None,
     checkpoint: Annotated[
         Path | None,

@@ -13,7 +13,7 @@ from opauc.api.describe import input_names
 from opauc.api.scored_stream import report_unreadable
 from opauc.api.train import Training
 from opauc.cli.console import Reporter, emit, number_of, show_table
-from opauc.core.labels import shown_label
+from opauc.core.labels import listed_labels, shown_label
 from opauc.core.model import Model
 from opauc.data.schema.infer import ColumnProfile
 from opauc.linear.exact_cv import Selection
@@ -40,13 +40,20 @@ def report_training(result: Training, output: Path, reporter: Reporter) -> None:
     text, facts = DESCRIBERS[model.fit.family](model, reporter)
     reporter.say(
         "trained",
-        f"{output}: {result.rows:,} rows (positive: {shown_label(model.classes[1])}), {text}, {result.seconds:.1f} s"
+        f"{output}: {result.rows:,} rows ({described_classes(model)}), {text}, {result.seconds:.1f} s"
         f"{_ranked(result)}",
         model=str(output), features=model.n_features, **facts, seconds=round(result.seconds, 3),
         checkpoint_seconds=round(result.checkpoint_seconds, 3), rows=result.rows, shards=result.shards,
         skipped=result.bad_rows, progressive_auc=result.auc and result.auc.auc,
         progressive_auc_limits=result.auc and result.auc[1:3],
     )  # fmt: skip
+
+
+def described_classes(model: Model) -> str:
+    """Return which class is positive, or the classes if there are more than two."""
+    if not model.several_classes:
+        return f"positive: {shown_label(model.classes[1])}"
+    return f"{model.classes.size} classes: {listed_labels(model.classes.tolist())}"
 
 
 def report_cube(result: CubeTraining, reporter: Reporter) -> None:
@@ -78,7 +85,7 @@ def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
     assert isinstance(fit, AdditiveFit), "asked for by its family"
     for warning in (*find_leaks(fit, names), *find_drift(fit, names)):
         reporter.warn(str(warning))
-    basis, selection = fit.current.basis, fit.final.selection
+    basis, selections = fit.current.basis, {one.final.selection.model for one in fit.class_fits}
     for j in basis.coded_inputs():
         count = basis.random_effects.numbers_of(j).size
         reporter.say(
@@ -86,19 +93,21 @@ def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
             f"column {names[j]}: its numbers act as codes; each of {count:,} has a weight of its own",
             column=names[j], values=count,
         )  # fmt: skip
-    pairs, trees = len(basis.tables.pairs), 0 if basis.trees is None else basis.trees.n_trees
+    ensembles = [one.current.basis.trees for one in fit.class_fits]
+    pairs, trees = len(basis.tables.pairs), sum(one.n_trees for one in ensembles if one is not None)
     parts = [number_of(sum(len(inputs) == 1 for inputs in basis.effects), "feature"), number_of(pairs, "pair")]
     parts += [number_of(trees, "tree")] if trees else []
     parts += [number_of(len(basis.crossed.codes), "crossed code")] if basis.crossed.codes else []
+    selection = selections.pop() if len(selections) == 1 else "by class"
     candidate = (
-        "" if selection.model == "full" else f" (candidate model '{selection.model}', which ranked later rows best)"
+        "" if selection in ("full", "by class") else f" (candidate model '{selection}', which ranked later rows best)"
     )
     text = (
         f"{number_of(model.n_features, 'column')}, additive model of {', '.join(parts[:-1])} and {parts[-1]}{candidate}"
     )
     return text, {
         "solver": "gam", "rank": None, "model_columns": basis.n_columns, "pairs": pairs, "trees": trees,
-        "selection": selection.model, "chosen": {},
+        "selection": selection, "chosen": {},
     }  # fmt: skip
 
 
@@ -118,7 +127,7 @@ def _describe_linear(model: Model, reporter: Reporter) -> tuple[str, Json]:
 
 
 DESCRIBERS: dict[str, Callable[[Model, Reporter], tuple[str, Json]]] = {
-    "additive": _describe_additive, "linear": _describe_linear
+    "additive": _describe_additive, "additive_multiclass": _describe_additive, "linear": _describe_linear
 }  # fmt: skip
 
 

@@ -15,8 +15,19 @@ from opauc.core.mergeable import FeatureSpread
 from opauc.core.packed_sums import SegmentSums
 from opauc.core.scorer import Scorer
 from opauc.core.transaction import Rollback
-from opauc.errors import UnsupportedOperationError
-from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
+from opauc.errors import Part, UnsupportedOperationError
+from opauc.types import (
+    Arrays,
+    ClassCounts,
+    Floats,
+    GroupKeys,
+    Json,
+    Labels,
+    NamedArrays,
+    RowCounts,
+    Rows,
+    Settings,
+)
 
 if TYPE_CHECKING:
     from opauc.core.batch import ResumePosition
@@ -50,8 +61,13 @@ class Fit(ABC):
         """Length of a row."""
 
     @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return 2
+
+    @property
     @abstractmethod
-    def counts(self) -> ClassCounts:
+    def counts(self) -> RowCounts:
         """Rows of each class so far, each counted with its weight."""
 
     @property
@@ -192,6 +208,13 @@ def no_segments() -> UnsupportedOperationError:
     return UnsupportedOperationError("segments are sums: they need OnePassGAM, or OPAUC or OPAUCCV with solver='exact'")
 
 
+def only_two_classes(what: Part, n_classes: int, *works: Part) -> UnsupportedOperationError:
+    """Return the error of more than two classes where `what` cannot have them; `works` says what can."""
+    return UnsupportedOperationError(
+        "Only binary classification is supported by ", what, f", here there are {n_classes} classes; ", *works
+    )
+
+
 def only_scores() -> UnsupportedOperationError:
     """Return the error of training a model that was saved for scoring only."""
     return UnsupportedOperationError(
@@ -215,11 +238,17 @@ class BatchFit(Fit):
 
     fitted_scorer: Scorer
     attributes: Settings = field(default_factory=dict)
+    size: int = 2  # number of classes
 
     @property
     def n_features(self) -> int:
         """Length of a row."""
         return self.fitted_scorer.n_inputs
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.size
 
     @property
     def counts(self) -> ClassCounts:
@@ -296,7 +325,10 @@ class Opening:
 
 
 class FitFactory(Protocol):
-    """Begins fits from the parameters of an estimator, which it checks."""
+    """Begins fits from the parameters of an estimator, which it checks.
+
+    It begins fits of two classes, unless `for_classes` returned it.
+    """
 
     @property
     def estimator(self) -> str:
@@ -305,6 +337,10 @@ class FitFactory(Protocol):
     @property
     def parameters(self) -> Settings:
         """Its parameters, at least those that are not defaults."""
+
+    @property
+    def several_classes(self) -> bool:
+        """Whether files may have more than two classes."""
 
     def prepare(self, fit: Fit | None, rows: Rows, position: ResumePosition | None = None) -> Fit:
         """Return the fit to train on these rows: a first one, or `fit` with the current parameters and enough features.
@@ -323,6 +359,9 @@ class FitFactory(Protocol):
 
     def for_shard(self, shard: ShardPosition) -> FitFactory:
         """Return the factory of one of several shards."""
+
+    def for_classes(self, n_classes: int) -> FitFactory:
+        """Return the factory of fits of so many classes; raise UnsupportedOperationError where there are none."""
 
 
 class IncompatibleSolverError(ValueError):

@@ -14,7 +14,7 @@ from opauc.core.labels import ClassLabels, PendingBatches
 from opauc.core.model import CheckpointHeader, Model, RowReading, model_from_parts, model_parts
 from opauc.core.registry import FACTORIES
 from opauc.core.transaction import Transaction
-from opauc.errors import InputError, Parameter
+from opauc.errors import InputError, Parameter, UnsupportedOperationError
 from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
 
 
@@ -135,10 +135,11 @@ class Trainer:
                 self._fit = fit.update(rows, labels, weight, groups)
 
     def train(self, batch: Batch) -> None:
-        """Train on a batch of a stream, or keep it until rows of both classes have been seen."""
+        """Train on a batch of a stream, or keep it until the classes are known."""
         with Transaction(self) as transaction:
             self.pending = self.pending.with_batch(batch)
             while (first := self.pending.ready()) is not None:
+                self.factory = self.factory.for_classes(self.labels.n_classes)
                 try:
                     self._train_batch(first, transaction)
                 except MemoryError as error:
@@ -146,12 +147,8 @@ class Trainer:
                 self.pending = self.pending.without_first()
 
     def finish(self, reading: RowReading, provenance: Settings | None = None) -> Model:
-        """Return the model after the last batch; raise unless there were rows of both classes."""
-        counts = self.fit.counts if self.begun else (0.0, 0.0)
-        if min(counts) == 0:
-            seen = self.rows + self.pending.rows
-            only = () if seen == 0 else self.labels.only_class(counts[1] > 0)
-            raise InputError(f"training needs rows of two classes, got {seen} rows", *only)
+        """Return the model after the last batch; raise unless there were rows of every class."""
+        self.labels.check_rows_of_all(self.fit.counts if self.begun else None, self.rows + self.pending.rows)
         if self.fit.n_features == 0:
             raise InputError(f"training needs rows with features, got {self.rows} rows without any")
         return finish_model(self.factory, self.fit, self.labels, reading.at(self.position, self.labels), provenance)
@@ -171,7 +168,7 @@ class Trainer:
         """Return the trainer that gave these parts; raise ValueError unless one can have."""
         model = model_from_parts(header, arrays, kind=CheckpointHeader)
         position = ResumePosition.of_json(header["resume_position"])
-        factory: FitFactory = FACTORIES[model.estimator](model.parameters)
+        factory: FitFactory = FACTORIES[model.estimator](model.parameters).for_classes(model.classes.size)
         factory.check_resumed(model.fit, position)
         trainer = cls(factory, ClassLabels(model.classes, header["positive"]), model.fit)
         trainer.position, trainer.monitor = position, monitor.of_parts(header, arrays, model.fit)
@@ -205,7 +202,7 @@ class Trainer:
                 f"began with {error.before.n_features} ({began['solver_']}, rank {began['rank_']}); give their number "
                 "at the start (", Parameter("n_features", ...), ")",
             ) from error  # fmt: skip
-        except InputError:
+        except (InputError, UnsupportedOperationError):
             raise
         except ValueError as error:
             raise InputError(str(error)) from error

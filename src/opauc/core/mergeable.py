@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, Rows
+from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays, RowCounts, Rows
 
 
 class ScoreSummary(NamedTuple):
@@ -135,14 +135,14 @@ class FeatureSums(Mergeable):
         return self.widen(n_features).restrict(order)
 
 
-class Statistic(FeatureSums):
-    """Sums over the rows of two classes."""
+class LabeledSums(FeatureSums):
+    """Sums over the rows of two or more classes."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
-    def counts(self) -> ClassCounts:
+    def counts(self) -> RowCounts:
         """Rows of each class."""
 
     def numbered_from(self, first_row: int) -> Self:  # noqa: ARG002
@@ -154,16 +154,27 @@ class Statistic(FeatureSums):
         """Return the statistic of the rows so far and these."""
 
     @abstractmethod
+    def feature_spread(self) -> FeatureSpread | None:
+        """Return the spread of each feature within the classes; None if the statistic does not tell."""
+
+
+class Statistic(LabeledSums):
+    """Sums over the rows of two classes."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def counts(self) -> ClassCounts:
+        """Rows of each class."""
+
+    @abstractmethod
     def mean_difference(self) -> Floats:
         """Return the mean of the positive rows less the mean of the negative rows."""
 
     @abstractmethod
     def summary(self, weights: Floats) -> ScoreSummary:
         """Return counts, means and variances of the scores that `weights` give to the rows seen."""
-
-    @abstractmethod
-    def feature_spread(self) -> FeatureSpread | None:
-        """Return the spread of each feature within the classes; None if the statistic does not tell."""
 
 
 def or_one(counts: Floats) -> Floats:

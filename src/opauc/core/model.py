@@ -139,6 +139,15 @@ class Model:
         return scores > (0.0 if self.threshold is None else self.threshold.score)
 
     @property
+    def several_classes(self) -> bool:
+        """Whether there are more than two classes, and a score for each."""
+        return self.classes.size > 2
+
+    def predicted(self, scores: Floats) -> NDArray[np.intp]:
+        """Return the number of the class predicted for each row of these scores."""
+        return predicted_classes(scores, 0.0 if self.threshold is None else self.threshold.score)
+
+    @property
     def labels(self) -> ClassLabels:
         """The classes, and the positive label if all others are negative."""
         return ClassLabels(self.classes, None if self.reading is None else self.reading.positive)
@@ -194,6 +203,19 @@ class Model:
         if reading is not None:
             fit, reading = fit.finish(reading)
         return replace(self, fit=fit.scoring_only(), reading=reading)
+
+
+def predicted_classes(scores: Floats, threshold: float = 0.0) -> NDArray[np.intp]:
+    """Return the number of the class predicted for each row: of two classes by a threshold, of more the greatest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.core.model import predicted_classes
+    >>> predicted_classes(np.array([-1.0, 2.0])), predicted_classes(np.array([[0.1, 0.3, 0.2]]))
+    (array([0, 1]), array([1]))
+    """
+    return (scores > threshold).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
 def different_kinds(one: str, other: str) -> IncompatibleMomentsError:
@@ -328,6 +350,11 @@ def model_from_parts(
     fit: Fit = FITS[checked["family"]].from_parts(checked["fit"], arrays, width, can_train)
     if reading is None and fit.n_features != width:
         raise ValueError(f"expected {fit.n_features} features, got {width}")
+    classes = labels_from_json(checked["classes"])
+    if fit.n_classes != classes.size:
+        raise ValueError(f"expected the labels of {fit.n_classes} classes, got {classes.size}")
+    if saved_threshold is not None and classes.size > 2:
+        raise ValueError("expected no threshold of more than two classes")
     if kind is ModelHeader:  # the reading of a checkpoint is that of its position
         fit.check_reading(reading)
     used = None if reading is None else reading.feature_names()
@@ -335,7 +362,7 @@ def model_from_parts(
     if names is not None and used is not None and [*filter(set(used).__contains__, names)] != used:
         raise ValueError("the names of its features are not those of the columns that its rows were read from")
     return Model(
-        checked["estimator"], checked["parameters"], fit, labels_from_json(checked["classes"]), width,
+        checked["estimator"], checked["parameters"], fit, classes, width,
         None if names is None else tuple(names), reading, provenance,
         None if saved_threshold is None else Threshold.from_json(saved_threshold),
     )  # fmt: skip

@@ -76,6 +76,15 @@ SOLVERS = Registry(
     },
 )
 
+# Solvers of more than two classes, by the names in model files.
+SEVERAL_SOLVERS = Registry(
+    "solver of several classes",
+    {
+        "several_exact": "opauc.linear.several.solver:SeveralExact",
+        "several_exact_cv": "opauc.linear.several.solver_cv:SeveralExactCV",
+    },
+)
+
 # Sums that can be saved by themselves.
 STATISTICS = Registry(
     "statistics",
@@ -87,6 +96,8 @@ STATISTICS = Registry(
         "FoldMoments": "opauc.linear.moments.folds:FoldMoments",
         "GroupMoments": "opauc.linear.moments.classes:GroupMoments",
         "LinearizedMoments": "opauc.linear.moments.linearized:LinearizedMoments",
+        "SeveralFoldMoments": "opauc.linear.moments.folds:SeveralFoldMoments",
+        "SeveralMoments": "opauc.linear.moments.several:SeveralMoments",
         "WithinGroupMoments": "opauc.linear.moments.within_groups:WithinGroupMoments",
         "LinearizedSums": "opauc.additive.sums:LinearizedSums",
         "StreamingAuc": "opauc.metrics.streaming_auc:StreamingAuc",
@@ -147,6 +158,7 @@ FITS = Registry(
     {
         "linear": "opauc.linear.fit:LinearFit",
         "additive": "opauc.additive.state:AdditiveFit",
+        "additive_multiclass": "opauc.additive.multiclass.fit:MulticlassFit",
         "additive_scoring": "opauc.additive.scoring_only:ScoringOnlyFit",
         "batch": "opauc.core.fit:BatchFit",
     },

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
 
 from numpy.typing import ArrayLike
 
-from opauc.core.mergeable import FeatureSpread, ScoreSummary, Statistic
+from opauc.core.mergeable import FeatureSpread, LabeledSums, ScoreSummary, Statistic
 from opauc.core.state_arrays import check_array_shapes, restore_state, state_arrays
 from opauc.core.transaction import Rollback
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
-from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows
+from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, RowCounts, Rows
 
 State = TypeVar("State")
-Sums = TypeVar("Sums", bound=Statistic)
+Sums = TypeVar("Sums", bound=LabeledSums)
 
 
 class Solver(ABC, Generic[State]):
@@ -32,6 +32,8 @@ class Solver(ABC, Generic[State]):
 
     # The name in model files, in messages and in `opauc compare`.
     name: ClassVar[str]
+    # Classes of the rows; a solver of several classes has a field of this name.
+    n_classes: int = 2
     # A state has class statistics.
     has_statistics: ClassVar[bool] = False
     # The state holds covariance matrices, n_features x n_features each.
@@ -63,15 +65,20 @@ class Solver(ABC, Generic[State]):
 
     @abstractmethod
     def weights(self, state: State) -> Floats:
-        """Return the weights of the scorer, shape (n_features,), a new array; zero without rows of both classes."""
+        """Return the weights of the scorer, shape (n_features,), a new array; zero without rows of both classes.
+
+        Of several classes the shape is (n_classes, n_features).
+        """
 
     @abstractmethod
-    def counts(self, state: State) -> ClassCounts:
+    def counts(self, state: State) -> RowCounts:
         """Return how many rows of each class were seen."""
 
     def summary(self, state: State, weights: Floats) -> ScoreSummary:
         """Return counts, means and variances of the scores that `weights` give to the rows seen."""
-        return self.statistics(state).summary(weights)
+        moments = self.statistics(state)
+        assert isinstance(moments, Statistic), "solvers of several classes have no scores of one column"
+        return moments.summary(weights)
 
     def scores_unit_rows(self, state: State) -> bool:  # noqa: ARG002
         """Tell whether the weights are for rows scaled to length one."""
@@ -85,7 +92,7 @@ class Solver(ABC, Generic[State]):
         """Return how many rows take about as long to train on as computing the weights."""
         return 0
 
-    def statistics(self, state: State) -> Statistic:  # noqa: ARG002
+    def statistics(self, state: State) -> LabeledSums:  # noqa: ARG002
         """Return the class statistics of the rows seen."""
         raise UnsupportedOperationError(f"{type(self).__name__} keeps no class statistics")
 
@@ -147,7 +154,7 @@ class MergeableSolver(Solver[Sums]):
         """Return the solver of one of several shards, by its number; all shards have the same `key`."""
         return self
 
-    def convert(self, state: Statistic) -> Sums:
+    def convert(self, state: LabeledSums) -> Sums:
         """Return the state of another solver of the same name in the form of this one, on another device perhaps."""
         return cast(Sums, state)
 
@@ -178,7 +185,7 @@ class MergeableSolver(Solver[Sums]):
         """Return the weights for many penalties, one row per penalty."""
         raise UnsupportedOperationError(f"{type(self).__name__} has no penalty")
 
-    def counts(self, state: Sums) -> ClassCounts:
+    def counts(self, state: Sums) -> RowCounts:
         """Return how many rows of each class were seen."""
         return state.counts
 

@@ -37,7 +37,6 @@ from opauc.engines.shards import (
 )
 from opauc.errors import IncompatibleMomentsError, InputError
 from opauc.metrics import CalibrationBins, StreamingAuc
-from opauc.types import ClassCounts
 
 
 @dataclass(frozen=True)
@@ -119,11 +118,9 @@ def train_files(
 
 
 def _finish(trained: TrainedShards, plan: TrainingPlan) -> Model:
-    """Return the model of all shards as of one process; raise unless there are rows of both classes."""
-    counts = ClassCounts(0.0, 0.0) if trained.model is None else trained.model.fit.counts
-    if trained.model is None or not counts.both:
-        only = plan.labels.only_class(counts.positive > 0) if trained.rows else ()
-        raise InputError(f"training needs rows of two classes, got {trained.rows} rows", *only)
+    """Return the model of all shards as of one process; raise unless there are rows of every class."""
+    plan.labels.check_rows_of_all(None if trained.model is None else trained.model.fit.counts, trained.rows)
+    assert trained.model is not None, "else there are no rows"
     if trained.model.fit.n_features == 0:
         raise InputError(f"training needs rows with features, got {trained.rows} rows without any")
     fit = plan.factory.prepare(trained.model.fit, np.empty((0, trained.model.fit.n_features), plan.dtype))

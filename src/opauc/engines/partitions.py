@@ -179,7 +179,7 @@ def classes_so_far(classes: Array | None, look: Look) -> Array:
 def adopt_shards(model: Estimator, trained: TrainedShards) -> Estimator:
     """Return the model, fitted to the rows of all partitions."""
     name = type(model).__name__
-    if trained.model is None or not trained.model.fit.counts.both:
+    if trained.model is None or not trained.model.fit.counts.all_seen:
         raise InputError(f"{name} needs rows of two classes, got {trained.rows} rows of fewer")
     model._adopt_shards(trained.model)
     return model

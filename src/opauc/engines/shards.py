@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
@@ -257,6 +257,7 @@ def plan_training(
     files = whole_files(paths)
     opening = factory.open_files(files, reading, labels)
     first, labels = _first_batch(files, opening)
+    opening = replace(opening, factory=opening.factory.for_classes(labels.n_classes))
     sharding = opening.factory.sharding(first.rows)
     floor, least = int(policy.bytes_per_sum * sharding.state_bytes), None
     if sharding.min_rows:

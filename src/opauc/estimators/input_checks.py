@@ -11,27 +11,36 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
 from opauc.core.group_keys import group_keys
+from opauc.core.labels import LISTED, MAX_CLASSES
 from opauc.errors import Parameter, ParameterError
 from opauc.types import Array, Floats, GroupKeys, Labels, Rows
 
 
-def two_classes(classes: ArrayLike) -> Array:
-    """Return the given `classes`, sorted; raise unless there are two distinct ones."""
+def given_classes(classes: ArrayLike, several: bool = False) -> Array:
+    """Return the given `classes`, sorted; raise unless there are two distinct ones, or more with `several`."""
     distinct = np.unique(np.asarray(classes))
+    if several and 2 < distinct.size <= MAX_CLASSES:
+        return distinct
     if distinct.size != 2:
-        raise ValueError(f"classes must hold two distinct class labels, got {distinct.size}: {distinct.tolist()}")
+        expected = f"2 to {MAX_CLASSES}" if several else "two"
+        raise ValueError(
+            f"classes must hold {expected} distinct class labels, got {distinct.size}: {_first_names(distinct)}"
+        )
     return distinct
 
 
-def encode_labels(y: Array, classes: Array | None) -> tuple[Labels, Array]:
-    """Return the labels as 0 and 1 and the sorted classes they stand for.
+def encode_labels(y: Array, classes: Array | None, several: bool = False) -> tuple[Labels, Array]:
+    """Return the number of the class of each row, from 0, and the sorted classes.
 
     Where `classes` is None they are taken from `y`, which may then hold one
-    class only. Two comparisons per row: sorting y would take longer than
-    training on it.
+    class only, or more than two with `several`. Two classes take two comparisons
+    per row: sorting y would take longer than training on it.
     """
+    if classes is not None and classes.size > 2:
+        return _encode_several(y, classes), classes
     first = y[0]
     other = np.asarray(y != first)
+    asked = classes
     if classes is None:
         distinct = [first, y[int(np.argmax(other))]] if other.any() else [first]
         classes = np.unique(np.array(distinct, dtype=y.dtype))
@@ -39,9 +48,17 @@ def encode_labels(y: Array, classes: Array | None) -> tuple[Labels, Array]:
     positive = np.asarray(y == classes[-1])
     valid = positive | np.asarray(y == classes[0])
     if not valid.all():
+        if several and asked is None:
+            every = _several_classes(y)
+            return _encode_several(y, every), every
         check_classification_targets(y)
         third = y[int(np.argmin(valid))]
         kind = type_of_target(y) if len(set(y.tolist())) > 2 else "multiclass"
+        if several and classes.size == 2:
+            raise ValueError(
+                f"y contains label {third!s}, besides the classes {_names(classes)}; give all classes "
+                "at the start (classes=...)"
+            )
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}: "
             f"besides {_names(classes)} there is {third!s}."
@@ -50,12 +67,40 @@ def encode_labels(y: Array, classes: Array | None) -> tuple[Labels, Array]:
     return labels, classes
 
 
+def _several_classes(y: Array) -> Array:
+    """Return the distinct labels, which are more than two; raise unless they can be classes."""
+    check_classification_targets(y)
+    distinct = np.unique(y)
+    if distinct.size > MAX_CLASSES:
+        raise ValueError(
+            f"y must have at most {MAX_CLASSES} classes, got {distinct.size:,} labels: {_first_names(distinct)}"
+        )
+    return distinct
+
+
+def _encode_several(y: Array, classes: Array) -> Labels:
+    """Return the number of the class of each row; raise for a label of no class."""
+    distinct, inverse = np.unique(y, return_inverse=True)
+    numbers = {label: number for number, label in enumerate(classes.tolist())}
+    unknown = [label for label in distinct.tolist() if label not in numbers]
+    if unknown:
+        raise ValueError(f"y contains label {unknown[0]!s}, which is none of the classes {_first_names(classes)}")
+    codes: Labels = np.array([numbers[label] for label in distinct.tolist()], np.int8)[inverse]
+    return codes
+
+
+def _first_names(labels: Array) -> str:
+    """Return labels for a message, the first ones of many."""
+    more = f" and {labels.size - LISTED} more" if labels.size > LISTED else ""
+    return f"{labels[:LISTED].tolist()}{more}"
+
+
 def _names(classes: Array) -> str:
     return " and ".join(str(label) for label in classes)
 
 
 class CheckedBatch(NamedTuple):
-    """Finite rows, labels 0 and 1 standing for `classes`, weights and groups where there are any."""
+    """Finite rows, the numbers of their `classes` from 0, weights and groups where there are any."""
 
     rows: Rows
     labels: Labels
@@ -76,11 +121,13 @@ class CheckedBatch(NamedTuple):
         return CheckedBatch(self.rows[together], self.labels[together], self.classes, weight, self.groups[together])
 
 
-def check_labels(rows: Rows, y: ArrayLike, sample_weight: ArrayLike | None, classes: Array | None) -> CheckedBatch:
-    """Return checked rows with their labels, 0 and 1, and weights."""
+def check_labels(
+    rows: Rows, y: ArrayLike, sample_weight: ArrayLike | None, classes: Array | None, several: bool = False
+) -> CheckedBatch:
+    """Return checked rows with the numbers of their classes, more than two only with `several`, and weights."""
     given = column_or_1d(y, warn=True)
     check_consistent_length(rows, given)
-    labels, classes = encode_labels(given, classes)
+    labels, classes = encode_labels(given, classes, several)
     weight = None
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
@@ -140,11 +187,11 @@ def canonical(rows: Rows) -> Rows:
     return checked
 
 
-def check_classes(earlier: Array | None, classes: ArrayLike | None) -> Array | None:
+def check_classes(earlier: Array | None, classes: ArrayLike | None, several: bool = False) -> Array | None:
     """Return the classes of earlier calls, or those given now; they must not change between calls."""
     if classes is None:
         return earlier
-    given = two_classes(classes)
+    given = given_classes(classes, several)
     if earlier is not None and not np.array_equal(earlier, given):
         raise ValueError(
             f"`classes={given.tolist()}` is not the same as on last call to partial_fit, was: {earlier.tolist()}"

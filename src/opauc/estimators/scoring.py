@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from opauc.core.fit import Fit
-from opauc.core.model import Model, RowReading
+from opauc.core.fit import Fit, only_two_classes
+from opauc.core.model import Model, RowReading, predicted_classes
 from opauc.core.scorer import Scorer
 from opauc.core.threshold import Threshold
 from opauc.core.transaction import changing, reading
@@ -21,6 +21,7 @@ from opauc.estimators.input_checks import encode_labels, is_in_memory
 from opauc.estimators.notebook import FittedSummary, message_html, summary_html
 from opauc.estimators.row_scorer import RowAccess, RowScorer
 from opauc.metrics.exact_auc import exact_auc
+from opauc.metrics.multiclass_auc import MulticlassAuc
 from opauc.metrics.thresholds import ThresholdRule, choose_threshold
 from opauc.types import Array, Floats
 
@@ -37,8 +38,10 @@ class Scored(NamedTuple):
 
 
 class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A binary classifier whose `score` is the AUC."""
+    """A classifier whose `score` is the AUC: of two classes, or of more where it declares it."""
 
+    # Whether it takes more than two classes.
+    _several_classes: ClassVar[bool] = False
     # Attributes that fitting sets: parameters as they were resolved.
     _resolved: ClassVar[tuple[str, ...]] = ()
     # Families of fits that the estimator can have.
@@ -58,6 +61,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score of each row: the higher, the more likely positive.
 
+        With more than two classes a score for each class: the higher, the more likely it is.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -66,8 +71,9 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,)
-            One score per row; the higher, the more likely the row is positive.
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One score per row; the higher, the more likely the row is positive. With more than two classes a column
+            for each class, in the order of `classes_`.
 
         Examples
         --------
@@ -81,7 +87,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: ArrayLike) -> Array:
         """Label of each row: the positive class where the score is above the threshold.
 
-        The threshold is zero unless `use_threshold` set another one.
+        The threshold is zero unless `use_threshold` set another one. With more than two classes the label is
+        that with the greatest score.
 
         Parameters
         ----------
@@ -101,8 +108,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array([False,  True])
         """
         threshold, (_, scores, classes) = self.threshold_, self._scored_in_parts(X)
-        cut = 0.0 if threshold is None else threshold.score
-        labels: Array = classes[(scores > cut).astype(int)]
+        labels: Array = classes[predicted_classes(scores, 0.0 if threshold is None else threshold.score)]
         return labels
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -115,7 +121,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, 2)
+        probabilities : ndarray of shape (n_samples, n_classes)
             Probabilities, the columns in the order of `classes_`.
 
         Examples
@@ -126,8 +132,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array([[0.5, 0.5]])
         """
         scorer, scores, _ = self._scored_in_parts(X)
-        positive = scorer.probabilities(scores)
-        return np.column_stack([1.0 - positive, positive])
+        probabilities = scorer.probabilities(scores)
+        return np.column_stack([1.0 - probabilities, probabilities]) if scores.ndim == 1 else probabilities
 
     def threshold_for(
         self,
@@ -168,6 +174,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ------
         ParameterError
             If no rows are given, not exactly one rule is given, or no threshold has the precision asked for.
+        UnsupportedOperationError
+            If there are more than two classes.
 
         Examples
         --------
@@ -184,6 +192,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(
                 f"a threshold is chosen on rows that the model was not trained on: threshold_for(X, y, {rule})"
             )
+        self._check_threshold()
         _, scores, classes = self._scored(X)
         labels, _ = encode_labels(column_or_1d(y), classes)
         return choose_threshold(labels, scores, rule)
@@ -203,6 +212,11 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : object
             The model itself.
 
+        Raises
+        ------
+        UnsupportedOperationError
+            If there are more than two classes.
+
         Examples
         --------
         >>> from opauc import OPAUC
@@ -215,6 +229,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "threshold: expected what threshold_for returns, or None, got ", f"{type(threshold).__name__}"
             )
         check_is_fitted(self)
+        if threshold is not None:
+            self._check_threshold()
         with changing(self):
             self._threshold = threshold
         return self
@@ -249,6 +265,9 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """AUC of labeled rows: the share of pairs of a positive and a negative row in the right order.
 
+        With more than two classes the mean AUC over ordered pairs of classes (Hand and Till's M): that of the scores
+        of the first class, for its rows and those of the second.
+
         Not the accuracy, which other classifiers of scikit-learn return: it
         depends on a threshold, and these models learn to rank. For the
         accuracy, pass `scoring="accuracy"` to what takes a `scoring`.
@@ -258,7 +277,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
-            Their labels, of both classes.
+            Their labels, of every class.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a pair counts with the product of its two.
 
@@ -276,7 +295,18 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         _, scores, classes = self._scored_in_parts(X)
         labels, _ = encode_labels(column_or_1d(y), classes)
-        return exact_auc(labels, scores, sample_weight)
+        if scores.ndim == 1:
+            return exact_auc(labels, scores, sample_weight)
+        n_rows = np.bincount(labels, minlength=classes.size)
+        if not n_rows.all():
+            raise ValueError(f"the AUC needs rows of every class, got none of class {classes[n_rows.argmin()]!s}")
+        return MulticlassAuc()(labels, scores, sample_weight)
+
+    def _check_threshold(self) -> None:
+        """Raise unless there are two classes."""
+        check_is_fitted(self)
+        if self.classes_.size > 2:
+            raise only_two_classes("a threshold", self.classes_.size, "predict returns the class of the greatest score")
 
     def _repr_html_inner(self) -> str:
         """Return the diagram of scikit-learn and, of a fitted model, its largest parts."""
@@ -380,8 +410,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             setattr(self, name, np.array(value) if isinstance(value, list) else value)
 
     def _only_class(self) -> str:
-        """The label of the only class so far."""
-        labels: Array = self.classes_[[-1 if self._fitted.counts.positive > 0 else 0]]
+        """The label of the only class of two so far."""
+        labels: Array = self.classes_[[-1 if self._fitted.counts[1] > 0 else 0]]
         return repr(labels.tolist()[0])
 
     def _feature_names(self) -> tuple[str, ...] | None:
@@ -394,6 +424,6 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self._several_classes
         tags.input_tags.sparse = True
         return tags

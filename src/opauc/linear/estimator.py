@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.core.loop import Trainer
-from opauc.core.mergeable import Statistic
+from opauc.core.mergeable import LabeledSums
 from opauc.core.model import Model
 from opauc.core.parameters import NON_NEGATIVE, check_param
 from opauc.core.solver import AnySolver
@@ -24,14 +24,15 @@ from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.linear.fit import LinearFit
 from opauc.linear.input import check_batch, check_known_batch, check_rows, set_reading
 from opauc.linear.partial_auc import ObjectiveSelection, PartialAuc
-from opauc.linear.resolve import LinearFactory, solver_factory
+from opauc.linear.resolve import LinearFactory, solver_factory, takes_several
 from opauc.linear.row_access import LinearRows
 from opauc.linear.scorer import LinearScorer
+from opauc.linear.several.scorer import SeveralScorer
 from opauc.types import Array, Floats
 
 
 class LinearClassifier(ScoringClassifier):
-    """A binary classifier whose scorer is linear in the rows."""
+    """A classifier whose scorer is linear in the rows."""
 
     # The torch device on which sums are gathered, for estimators that can.
     device: str | None = None
@@ -41,34 +42,38 @@ class LinearClassifier(ScoringClassifier):
 
     @property
     def coef_(self) -> Floats:
-        """Weights of the scorer, shape (1, n_features)."""
-        return self._scorer().weights[None, :]
+        """Weights of the scorer, shape (1, n_features), or (n_classes, n_features) of more than two classes."""
+        return np.atleast_2d(self._scorer().weights)
 
     @property
     def intercept_(self) -> Floats:
-        """Intercept of the scorer, shape (1,)."""
-        return np.array([self._scorer().intercept])
+        """Intercept of the scorer, shape (1,), or (n_classes,) of more than two classes."""
+        scorer = self._scorer()
+        return np.array([scorer.intercept]) if isinstance(scorer, LinearScorer) else scorer.intercepts.copy()
 
-    def _scorer(self) -> LinearScorer:
+    def _scorer(self) -> LinearScorer | SeveralScorer:
         """The scorer as of the last batch that is wholly processed."""
         scorer = super()._scorer()
-        assert isinstance(scorer, LinearScorer), "fits of this family have no other"
+        assert isinstance(scorer, LinearScorer | SeveralScorer), "fits of this family have no other"
         return scorer
 
     def _summary(self) -> FittedSummary | None:
         """Return the largest weights, in units of their features' deviations where these are known."""
         weights, spread = self._scorer().weights, self._fitted.feature_spread
-        effects = np.abs(weights if spread is None else weights * spread.deviations)
-        if not weights.any():
+        several = weights.ndim == 2
+        largest_of = np.ptp(weights, axis=0) if several else np.abs(weights)
+        effects = largest_of if spread is None else largest_of * spread.deviations
+        if not effects.any():
             return None  # rows of one class so far
         names, largest = self._feature_names(), np.argsort(-effects, kind="stable")[:MAX_ROWS].tolist()
         parts = [
-            ShownPart(f"x{j}" if names is None else names[j], float(effects[j]), sign_of(weights[j]))
+            ShownPart(f"x{j}" if names is None else names[j], float(effects[j]), "" if several else sign_of(weights[j]))
             for j in largest
-            if weights[j]
+            if effects[j]
         ]
-        measure = "|weight|" if spread is None else "|weight| × deviation"
-        return FittedSummary(parts, int(np.count_nonzero(weights)), "feature", measure, self._known_auc())
+        measure = "range of weights over the classes" if several else "|weight|"
+        measure = measure if spread is None else f"{measure} × deviation"
+        return FittedSummary(parts, int(np.count_nonzero(largest_of)), "feature", measure, self._known_auc())
 
     def _known_auc(self) -> str:
         """Return the AUC that training has measured, empty where it has measured none."""
@@ -86,7 +91,7 @@ class LinearClassifier(ScoringClassifier):
 
 
 class StreamClassifier(LinearClassifier):
-    """A binary classifier that trains on its rows one after the other, in one pass.
+    """A classifier that trains on its rows one after the other, in one pass.
 
     A subclass names its solver in `_solver`; its parameters are the solver's settings.
     """
@@ -159,8 +164,8 @@ class StreamClassifier(LinearClassifier):
         return self._partial_fit(X, y, classes, sample_weight)
 
     @property
-    def moments_(self) -> Statistic:
-        """Statistics of the two classes, where the learner keeps them."""
+    def moments_(self) -> LabeledSums:
+        """Statistics of the classes, where the learner keeps them."""
         with reading(self):
             fit = self._fitted
             if fit.solver.has_statistics:
@@ -180,11 +185,7 @@ class StreamClassifier(LinearClassifier):
         with changing(self) as transaction:
             batch = check_batch(self, X, y, sample_weight, None, first=True).with_groups(groups)
             self._train(batch.sorted_by_group() if groups_together else batch, None, transaction)
-            if not self._fitted.counts.both:
-                raise ValueError(
-                    f"{type(self).__name__} needs rows of two classes, got one class: "
-                    f"{self._all_rows} is of class {self._only_class()}"
-                )
+            self._check_all_classes()
         return self
 
     def _partial_fit(
@@ -198,7 +199,7 @@ class StreamClassifier(LinearClassifier):
         """Do as `partial_fit`, with the groups of the rows where the learner keeps those together."""
         with changing(self) as transaction:
             first = not self.__sklearn_is_fitted__()
-            known = check_classes(None if first else self.classes_, classes)
+            known = check_classes(None if first else self.classes_, classes, self._several_classes)
             batch = check_batch(self, X, y, sample_weight, known, first).with_groups(groups)
             self._train(batch, None if first else self._fitted, transaction)
             if batch.classes.size < 2:
@@ -212,8 +213,25 @@ class StreamClassifier(LinearClassifier):
         """Return how the parameters become a fit; every parameter is checked when it does."""
         return solver_factory(type(self).__name__, self._solver, self.get_params(deep=False))
 
+    def _check_all_classes(self) -> None:
+        """Raise unless there are rows of every class."""
+        counts = self._fitted.counts
+        if counts.all_seen:
+            return
+        name = type(self).__name__
+        if len(counts) > 2:
+            label = self.classes_[int(np.argmin(counts))]
+            raise ValueError(f"{name} needs rows of every class, got none of positive weight of class {label!s}")
+        raise ValueError(
+            f"{name} needs rows of two classes, got one class: {self._all_rows} is of class {self._only_class()}"
+        )
+
+    def _factory_of_classes(self) -> LinearFactory:
+        """Return how the parameters become a fit of the classes so far."""
+        return self._factory().for_classes(max(2, self.classes_.size))
+
     def _train(self, batch: CheckedBatch, fit: LinearFit | None, transaction: Transaction) -> None:
-        trainer = Trainer(self._factory(), fit=fit)
+        trainer = Trainer(self._factory().for_classes(max(2, batch.classes.size)), fit=fit)
         trainer.train_rows(batch.rows, batch.labels, batch.sample_weight, batch.groups, transaction)
         self.classes_, self._fitted = batch.classes, cast(LinearFit, trainer.fit)
         self._set_resolved()
@@ -221,6 +239,11 @@ class StreamClassifier(LinearClassifier):
 
 class SumsClassifier(StreamClassifier, SumsAlgebra):
     """A classifier whose solver may keep nothing but sums; where it keeps more, these methods say so."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = takes_several(self._factory())
+        return tags
 
     def merge(self, other: SumsClassifier) -> Self:
         """Add the training rows of another model, as if this model had been trained on them too.
@@ -247,7 +270,9 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
         with changing(self, other):
             check_is_fitted(self)
             check_is_fitted(other)
-            mine = replace(self._to_model(), fit=self._factory().under(self._fitted, self._fitted.n_features))
+            mine = replace(
+                self._to_model(), fit=self._factory_of_classes().under(self._fitted, self._fitted.n_features)
+            )
             merged = mine.merge(other._to_model())
             self._fitted = cast(LinearFit, merged.fit)
             if merged.reading is not None:
@@ -282,7 +307,9 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
         with changing(self, other):
             check_is_fitted(self)
             check_is_fitted(other)
-            mine = replace(self._to_model(), fit=self._factory().under(self._fitted, self._fitted.n_features))
+            mine = replace(
+                self._to_model(), fit=self._factory_of_classes().under(self._fitted, self._fitted.n_features)
+            )
             self._fitted = cast(LinearFit, mine.without(other._to_model()).fit)
         return self
 
@@ -375,8 +402,9 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
 
         Returns
         -------
-        coefs : ndarray of shape (n_alphas, n_features)
-            Row i is what `coef_` would be with alpha=alphas[i].
+        coefs : ndarray of shape (n_alphas, n_features) or (n_alphas, n_classes, n_features)
+            Row i is what `coef_` would be with alpha=alphas[i]. With more than two classes, row (i, k) minimizes
+            the pair loss of class k; `coef_` has it times a factor that makes the classes comparable.
 
         Examples
         --------
@@ -402,12 +430,12 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
         with changing(self):
             check_is_fitted(self)
             batch = check_known_batch(self, X, y, sample_weight).with_groups(groups)
-            fit = self._factory().under(self._fitted, self._fitted.n_features)
+            fit = self._factory_of_classes().under(self._fitted, self._fitted.n_features)
             self._fitted = fit.subtract(batch.rows, batch.labels, batch.sample_weight, row_numbers, batch.groups)
         return self
 
     def _shard_factory(self) -> LinearFactory:
-        """Return the factory that shards of rows are trained by."""
+        """Return the factory that shards of rows are trained by, of two classes unless it is told of more."""
         return self._factory()
 
     def _encode_shard(
@@ -422,5 +450,5 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
 
     def _adopt_shards(self, model: Model) -> None:
         """Take over the model of all shards, under the parameters of this estimator."""
-        fit = self._factory().under(model.fit, model.fit.n_features)
+        fit = self._factory().for_classes(model.classes.size).under(model.fit, model.fit.n_features)
         self._adopt(replace(model, parameters=self.get_params(deep=False), fit=fit))

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh, lapack
 
-from opauc.core.mergeable import Statistic
+from opauc.core.mergeable import LabeledSums
 from opauc.core.parameters import NON_NEGATIVE, SHARE, SWITCH, Threads, parameter
 from opauc.core.solver import MergeableSolver
 from opauc.linear.moments.classes import ClassMoments
+from opauc.linear.moments.exact import ExactMoments
 from opauc.linear.ridge import Tridiagonal, may_reduce, unit_diagonal
 from opauc.types import Floats, Labels, Rows
 
@@ -78,7 +79,7 @@ class Exact(MergeableSolver[ClassMoments]):
         """Whether statistics of shards merge to those of all rows: not with a forgetting factor."""
         return self.forgetting_factor == 1.0
 
-    def convert(self, state: Statistic) -> ClassMoments:
+    def convert(self, state: LabeledSums) -> ClassMoments:
         """Return the statistics as `ClassMoments`, whether computed here or on a device."""
         return state if isinstance(state, ClassMoments) else ClassMoments.from_arrays(state.to_arrays())
 
@@ -103,11 +104,7 @@ class Exact(MergeableSolver[ClassMoments]):
         row_numbers: ArrayLike | None = None,  # noqa: ARG002
     ) -> ClassMoments:
         """Return the statistics without these rows."""
-        if self.forgetting_factor != 1.0:
-            raise ValueError(
-                f"forget needs forgetting_factor=1.0, got {self.forgetting_factor}: "
-                "the weight the rows still have is unknown"
-            )
+        check_can_forget(self.forgetting_factor)
         return state.forget(rows, labels, weight, self.n_jobs)
 
     def weights(self, state: ClassMoments) -> Floats:
@@ -123,17 +120,20 @@ class Exact(MergeableSolver[ClassMoments]):
         A feature that is constant within both classes is scaled by the difference
         of its means; if that is zero, by its size.
         """
-        groups = state.without_rounding()
+        return self.scale_of_groups(state.without_rounding())
+
+    def scale_of_groups(self, groups: Sequence[ExactMoments]) -> Floats:
+        """Return the scale of each feature from the statistics of each class."""
         means = np.stack([one.mean for one in groups])
         variances = np.stack([np.diagonal(one.scatter) / (one.count or 1.0) for one in groups])
         return self.scale_of(means, variances)
 
     def scale_of(self, means: Floats, variances: Floats) -> Floats:
-        """Return the scale of features from their means and variances per class, both of shape (2, n_features)."""
+        """Return the scale of features from their means and variances per class, both (n_classes, n_features)."""
         if not self.standardize:
             return np.ones(means.shape[1])
         deviation = np.sqrt(variances.mean(axis=0))
-        size, gap = np.abs(means).max(axis=0), np.abs(means[1] - means[0])
+        size, gap = np.abs(means).max(axis=0), np.ptp(means, axis=0)
         varies, differs = deviation > ROUNDING * size, gap > ROUNDING * size
         scale: Floats = np.select([varies, differs, size > 0.0], [deviation, gap, size], 1.0)
         return np.maximum(scale, SMALLEST_SCALE)
@@ -164,6 +164,14 @@ class Exact(MergeableSolver[ClassMoments]):
                 row[:] = _minimizer(matrix, difference, alpha)
         out /= scale
         return out
+
+
+def check_can_forget(forgetting_factor: float) -> None:
+    """Raise where the weight that rows still have is unknown."""
+    if forgetting_factor != 1.0:
+        raise ValueError(
+            f"forget needs forgetting_factor=1.0, got {forgetting_factor}: the weight the rows still have is unknown"
+        )
 
 
 def _minimizer(covariances: Floats, difference: Floats, alpha: float) -> Floats:

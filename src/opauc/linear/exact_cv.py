@@ -15,7 +15,7 @@ from opauc.core.parameters import SWITCH, Count, Numbers, Option, Threads, param
 from opauc.core.solver import GroupedSolver
 from opauc.linear.exact import Exact
 from opauc.linear.moments.classes import ClassMoments
-from opauc.linear.moments.folds import MAX_FOLDS, FoldMoments
+from opauc.linear.moments.folds import MAX_FOLDS, ClassFolds, FoldMoments
 from opauc.types import Floats, GroupKeys, Labels, Rows
 
 State = TypeVar("State", contravariant=True)
@@ -126,14 +126,15 @@ def _negative_pair_loss(margins: Floats, variances: Floats) -> Floats:
     return -0.5 * ((1.0 - margins) ** 2 + variances)
 
 
-def _binormal_auc(margins: Floats, variances: Floats) -> Floats:
+def binormal_auc(margins: Floats, variances: Floats) -> Floats:
+    """Return the AUC of normal scores from the differences of their means and the sums of their variances."""
     with np.errstate(divide="ignore", invalid="ignore"):
         probabilities: Floats = ndtr(margins / np.sqrt(variances))
     return np.where(variances > 0.0, probabilities, 0.5 + 0.5 * np.sign(margins))
 
 
 # Scores of weights, from the difference of the mean scores of the classes and the sum of the score variances.
-CRITERIA = {"pair_loss": _negative_pair_loss, "auc": _binormal_auc}
+CRITERIA = {"pair_loss": _negative_pair_loss, "auc": binormal_auc}
 
 
 @dataclass(frozen=True)
@@ -212,14 +213,14 @@ class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
 
     def step(self, state: FoldMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> FoldMoments:
         """Return the statistics of the earlier rows and these."""
-        self._check_folds(state)
+        check_folds(state, self.cv)
         return state.update(rows, labels, weight, n_jobs=self.n_jobs)
 
     def step_groups(
         self, state: FoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
     ) -> FoldMoments:
         """Return the statistics of the earlier rows and these; rows of one group are in one fold."""
-        self._check_folds(state)
+        check_folds(state, self.cv)
         return state.update(rows, labels, weight, groups=groups, n_jobs=self.n_jobs)
 
     def forget_groups(
@@ -237,10 +238,7 @@ class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
         row_numbers: ArrayLike | None = None,
     ) -> FoldMoments:
         """Return the statistics without these rows, with these row numbers (from 0)."""
-        if row_numbers is None:
-            needed = "groups" if state.grouped else "row_numbers"
-            raise ValueError(f"forget needs {needed} where rows are in folds")
-        return state.forget(rows, labels, row_numbers, weight)
+        return state.forget(rows, labels, check_forgotten_rows(state, row_numbers), weight)
 
     def weights(self, state: FoldMoments) -> Floats:
         """Return the minimizer for the chosen alpha; zero before both classes were seen."""
@@ -266,26 +264,36 @@ class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
         """Return the cross-validation scores of the penalties and the chosen one."""
         alphas = self._alphas(state.whole())
         score, columns = CRITERIA[self.criterion], []
-        for number in self.scored_folds(state):
+        for number in scored_folds(state):
             fold, weights = state.fold(number), self._exact.path(state.complement(number), alphas.tolist())
             variances = np.maximum(0.0, np.einsum("ij,ij->i", weights @ fold.covariance_sum(), weights))
             columns.append(score(weights @ fold.mean_difference(), variances))
         scores = np.array(columns).T.reshape(alphas.size, len(columns))
         return Selection.of(alphas, scores, self.one_standard_error, self.criterion)
 
-    def scored_folds(self, state: FoldMoments) -> list[int]:
-        """Return the folds that can be scored: both classes occur inside and outside of them."""
-        counts = np.array([state.fold(number).counts for number in range(state.n_folds)])
-        seen = counts > 0.0
-        elsewhere = seen.sum(axis=0) - seen > 0
-        return np.flatnonzero((seen & elsewhere).all(axis=1)).tolist()
-
-    def _check_folds(self, state: FoldMoments) -> None:
-        if state.n_folds != self.cv:
-            raise ValueError(f"cv was {state.n_folds} at the start, now it is {self.cv}")
-
     def _alphas(self, whole: ClassMoments) -> Floats:
         if self.alphas is not None:
             return np.array(self.alphas)
         unit = float(np.mean(np.diagonal(whole.covariance_sum()) / self._exact.scale(whole) ** 2))
         return GRID * (unit if unit > 0.0 else 1.0)
+
+
+def scored_folds(state: ClassFolds) -> list[int]:
+    """Return the folds that can be scored: at least two classes occur both inside and outside of them."""
+    seen = state.fold_counts() > 0.0
+    elsewhere = seen.sum(axis=0) - seen > 0
+    return np.flatnonzero((seen & elsewhere).sum(axis=1) >= 2).tolist()
+
+
+def check_folds(state: ClassFolds, cv: int) -> None:
+    """Raise unless there are so many folds."""
+    if state.n_folds != cv:
+        raise ValueError(f"cv was {state.n_folds} at the start, now it is {cv}")
+
+
+def check_forgotten_rows(state: ClassFolds, row_numbers: ArrayLike | None) -> ArrayLike:
+    """Return the numbers of the rows to forget; raise where there are none."""
+    if row_numbers is None:
+        needed = "groups" if state.grouped else "row_numbers"
+        raise ValueError(f"forget needs {needed} where rows are in folds")
+    return row_numbers

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypedDict
+from typing import Any, ClassVar, NamedTuple, TypedDict, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from opauc.core.array_schema import with_prefix
 from opauc.core.fit import BatchFit, Fit, PenaltyPath, no_segments
 from opauc.core.json_schema import json_as
-from opauc.core.mergeable import FeatureSpread, Statistic
+from opauc.core.mergeable import FeatureSpread, LabeledSums
 from opauc.core.model import never_added, plain
 from opauc.core.packed_sums import PackedArray, SegmentSums, hash_arrays
 from opauc.core.parameters import from_saved
-from opauc.core.registry import MAPS, SOLVERS
+from opauc.core.registry import MAPS, SEVERAL_SOLVERS, SOLVERS
 from opauc.core.row_blocks import widen_rows
 from opauc.core.solver import AnySolver, GroupedSolver, MergeableSolver
 from opauc.core.transaction import Rollback
@@ -26,7 +26,9 @@ from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError, Unsu
 from opauc.linear.exact_cv import PenaltySelector, Selection
 from opauc.linear.maps import LinearMap
 from opauc.linear.scorer import LinearScorer
-from opauc.types import Arrays, ClassCounts, Floats, GroupKeys, Json, Labels, NamedArrays, Rows, Settings
+from opauc.linear.several.scorer import SeveralScorer
+from opauc.linear.several.solver import SeveralSolver
+from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, RowCounts, Rows, Settings
 
 # Mapped rows held at a time.
 ROWS_PER_BLOCK = 16384
@@ -70,7 +72,7 @@ class LinearFit(Fit):
     width: int
     map: LinearMap | None = None
     attributes: Settings = field(default_factory=dict)
-    fitted_scorer: LinearScorer | None = None
+    fitted_scorer: LinearScorer | SeveralScorer | None = None
 
     @classmethod
     def start(cls, resolved: Resolved, n_features: int) -> LinearFit:
@@ -85,7 +87,12 @@ class LinearFit(Fit):
         return self.width
 
     @property
-    def counts(self) -> ClassCounts:
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.solver.n_classes
+
+    @property
+    def counts(self) -> RowCounts:
         """Rows of each class so far."""
         return self.solver.counts(self.state)
 
@@ -95,22 +102,27 @@ class LinearFit(Fit):
         return self.attributes
 
     @cached_property
-    def moments(self) -> Statistic:
+    def moments(self) -> LabeledSums:
         """Class statistics of the rows so far, as the solver sees them."""
         return self.solver.statistics(self.state)
 
     @cached_property
-    def scorer(self) -> LinearScorer:
+    def scorer(self) -> LinearScorer | SeveralScorer:
         """The linear scorer of rows as they are given."""
         if self.fitted_scorer is not None:
             return self.fitted_scorer
+        if isinstance(self.solver, SeveralSolver):
+            several = self.solver.scorer(self.state, None if self.selection is None else self.selection.alpha)
+            if not np.isfinite(several.weights).all():
+                raise overflows()
+            return several
         weights = self.solver.weights(self.state)
         summary = self.solver.summary(self.state, weights)
         outer = weights if self.map is None else self.map.weights_of(weights)
         outer.flags.writeable = False
         scorer = LinearScorer.of(outer, summary, self.solver.scores_unit_rows(self.state))
         if not (np.isfinite(outer).all() and np.isfinite(scorer.intercept)):
-            raise StatisticsOverflowError("the weights or the scores overflow float64; scale the features down")
+            raise overflows()
         return scorer
 
     @property
@@ -123,7 +135,7 @@ class LinearFit(Fit):
         """Settings that were chosen inside the pass, by name."""
         return self.solver.chosen_settings(self.state)
 
-    @property
+    @cached_property
     def selection(self) -> Selection | None:
         """The choice of the penalty; None where the solver makes none."""
         return self.solver.selection(self.state) if isinstance(self.solver, PenaltySelector) else None
@@ -258,15 +270,15 @@ class LinearFit(Fit):
         """
         return replace(self, state=self.state.subtract(self.state.empty_copy().numbered_from(first_row)))
 
-    def look(self, n_rows: int) -> LinearScorer | None:
+    def look(self, n_rows: int) -> LinearScorer | SeveralScorer | None:
         """Return the scorer of the rows to come; None where it costs more than the rows so far."""
         return self.scorer if n_rows >= self.solver.rows_worth_a_solve(self.n_features) else None
 
-    def scorer_of(self, arrays: NamedArrays) -> LinearScorer:
+    def scorer_of(self, arrays: NamedArrays) -> LinearScorer | SeveralScorer:
         """Return the scorer that gave these arrays, which may have fewer features."""
-        scorer = LinearScorer.of_arrays(arrays["weights"], arrays["numbers"])
-        if scorer.weights.size > self.n_features:
-            raise ValueError(f"expected {self.n_features} weights at most, got {scorer.weights.size}")
+        scorer = _scorer_of(arrays, self.n_classes)
+        if scorer.n_inputs > self.n_features:
+            raise ValueError(f"expected {self.n_features} weights at most, got {scorer.n_inputs}")
         return scorer
 
     def mergeable_solver(self, operation: str) -> MergeableSolver[Any]:
@@ -301,13 +313,16 @@ class LinearFit(Fit):
     def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool = True) -> Fit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
         checked = json_as(LinearHeader, header, "fit")
-        scorer = _scorer(arrays, n_features) if "scorer.weights" in arrays else None
-        attributes = checked["fitted"]
-        if checked["solver"] is None or not can_train:
+        attributes, name, solver = checked["fitted"], checked["solver"], None
+        if name is not None:
+            kind = SEVERAL_SOLVERS[name] if name in SEVERAL_SOLVERS else SOLVERS[name]
+            solver = cast(AnySolver, from_saved(name, kind, checked["settings"]))
+        n_classes = 2 if solver is None else solver.n_classes
+        scorer = _scorer(arrays, n_features, n_classes) if "scorer.weights" in arrays else None
+        if solver is None or not can_train:
             if scorer is None:
                 raise ValueError("expected the weights of a scorer")
-            return BatchFit(scorer, attributes)
-        solver: AnySolver = from_saved(checked["solver"], SOLVERS[checked["solver"]], checked["settings"])
+            return BatchFit(scorer, attributes, n_classes)
         mapped: LinearMap | None = None
         if "map" in checked:
             mapped = MAPS[checked["map"]].from_arrays(with_prefix("map.", arrays))
@@ -347,8 +362,24 @@ class LinearFit(Fit):
         return replace(self, state=state, fitted_scorer=None)
 
 
-def _scorer(arrays: NamedArrays, n_features: int) -> LinearScorer:
-    weights = arrays["scorer.weights"]
-    if weights.shape != (n_features,) or weights.dtype != np.float64:
-        raise ValueError(f"expected {n_features} weights, got shape {weights.shape}")
-    return LinearScorer.of_arrays(weights, arrays["scorer.numbers"])
+def overflows() -> StatisticsOverflowError:
+    """Return the error of weights or scores that are not finite."""
+    return StatisticsOverflowError("the weights or the scores overflow float64; scale the features down")
+
+
+def _scorer(arrays: NamedArrays, n_features: int, n_classes: int) -> LinearScorer | SeveralScorer:
+    """Return the scorer of a file, of so many features and classes."""
+    weights, shape = arrays["scorer.weights"], (n_features,) if n_classes == 2 else (n_classes, n_features)
+    if weights.shape != shape or weights.dtype != np.float64:
+        raise ValueError(f"expected weights of shape {shape}, got shape {weights.shape}")
+    return _scorer_of(with_prefix("scorer.", arrays), n_classes)
+
+
+def _scorer_of(arrays: NamedArrays, n_classes: int) -> LinearScorer | SeveralScorer:
+    """Return the scorer of so many classes that gave these arrays."""
+    if n_classes == 2:
+        return LinearScorer.of_arrays(arrays["weights"], arrays["numbers"])
+    scorer = SeveralScorer.of_arrays(arrays)
+    if scorer.n_classes != n_classes:
+        raise ValueError(f"expected weights of {n_classes} classes, got {scorer.n_classes}")
+    return scorer

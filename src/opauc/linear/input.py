@@ -93,7 +93,7 @@ def _check(
                 raise ValueError(f"{line.rstrip('.')}. {advice}.") from error
             raise
         rows = canonical(X)
-    return check_labels(rows, y, sample_weight, classes)
+    return check_labels(rows, y, sample_weight, classes, estimator._several_classes)
 
 
 def _unsupported_values(X: Any) -> str:

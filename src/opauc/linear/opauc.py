@@ -177,6 +177,7 @@ class OPAUC(SumsClassifier):
     True
     """
 
+    _several_classes: ClassVar[bool] = True
     _resolved: ClassVar[tuple[str, ...]] = ("solver_", "rank_")
     _unsaved: ClassVar[tuple[str, ...]] = ("device",)
     _all_rows: ClassVar[str] = "every row of positive weight"

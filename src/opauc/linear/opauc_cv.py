@@ -13,10 +13,11 @@ from opauc.core.transaction import changing
 from opauc.estimators.docstrings import own_docstrings
 from opauc.estimators.notebook import auc_text
 from opauc.linear.estimator import SumsClassifier
-from opauc.linear.exact_cv import ExactCV, Selection
+from opauc.linear.exact_cv import ExactCV, Selection, scored_folds
 from opauc.linear.grid import GridSelection, GridSolver
 from opauc.linear.logistic import Logistic
 from opauc.linear.resolve import LinearFactory, opauc_cv_factory
+from opauc.linear.several.solver_cv import SeveralExactCV
 from opauc.types import Array, Floats, RandomState
 
 
@@ -118,6 +119,7 @@ class OPAUCCV(SumsClassifier):
     True
     """
 
+    _several_classes: ClassVar[bool] = True
     _unsaved: ClassVar[tuple[str, ...]] = ("device",)
 
     def __init__(
@@ -192,9 +194,10 @@ class OPAUCCV(SumsClassifier):
         with changing(self):
             self._fit(X, y, sample_weight, groups)
             learner = self._cv_solver()
-            if isinstance(learner, ExactCV) and not learner.scored_folds(self._fitted.state):
+            if isinstance(learner, ExactCV | SeveralExactCV) and not scored_folds(self._fitted.state):
+                which = "both classes" if self.classes_.size == 2 else "two classes"
                 warnings.warn(
-                    f"cv={self.cv}: no fold has rows of both classes in it and outside it, so nothing could be "
+                    f"cv={self.cv}: no fold has rows of {which} in it and outside it, so nothing could be "
                     "chosen; give more rows or fewer folds",
                     UserWarning,
                     stacklevel=2,
@@ -307,12 +310,13 @@ class OPAUCCV(SumsClassifier):
     def coef_path_(self) -> Floats:
         """Weights for each penalty, one a row, or for each pair."""
         learner, state = self._cv_solver(), self._fitted.state
-        if isinstance(learner, ExactCV | Logistic):
-            return self.path(learner.selection(state).alphas.tolist())
+        if isinstance(learner, ExactCV | SeveralExactCV | Logistic):
+            return self.path(self._selection().alphas.tolist())
         return learner.candidates(state).weights
 
     def _selection(self) -> Selection | GridSelection:
-        return self._cv_solver().selection(self._fitted.state)
+        learner, chosen = self._cv_solver(), self._fitted.selection
+        return learner.selection(self._fitted.state) if chosen is None else chosen
 
     def _known_auc(self) -> str:
         """Return the AUC by which the settings were chosen, where it was one."""
@@ -323,10 +327,10 @@ class OPAUCCV(SumsClassifier):
             return ""
         return f"AUC on folds held out, if scores are normal: {auc_text(found.means()[found.chosen])}"
 
-    def _cv_solver(self) -> ExactCV | Logistic | GridSolver[Any]:
+    def _cv_solver(self) -> ExactCV | SeveralExactCV | Logistic | GridSolver[Any]:
         check_is_fitted(self)
         learner = self._fitted.solver
-        assert isinstance(learner, ExactCV | Logistic | GridSolver), "no other is ever chosen"
+        assert isinstance(learner, ExactCV | SeveralExactCV | Logistic | GridSolver), "no other is ever chosen"
         return learner
 
     def _factory(self) -> LinearFactory:

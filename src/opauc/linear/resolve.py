@@ -25,6 +25,7 @@ from opauc.linear.fit import LinearFit, Resolved
 from opauc.linear.grid import GridSGD
 from opauc.linear.logistic import BALANCED, LOGISTIC, Logistic
 from opauc.linear.partial_auc import PartialAuc
+from opauc.linear.several.resolve import check_several, several_solver
 from opauc.linear.sgd import SGD
 from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.linear.within_groups import WithinGroups
@@ -77,10 +78,22 @@ class LinearFactory:
     resolve: Resolve
     shard: ShardPosition | None = None
     device: str | None = None
+    n_classes: int = 2
+
+    @property
+    def several_classes(self) -> bool:
+        """Whether files may have more than two classes: where a solver has none, the error says which has."""
+        return True
 
     def resolved(self, n_features: int, dtype: str = "float64") -> Resolved:
         """Return the solver for rows of so many features."""
         resolved = self.resolve(self.estimator, self.parameters, n_features, dtype)
+        if self.n_classes > 2:
+            check_several(resolved, self.parameters, self.device, self.n_classes)
+            resolved = resolved._replace(solver=several_solver(resolved.solver, self.n_classes))
+            check_covariance_size(
+                f"{self.estimator} of {self.n_classes} classes", n_features, n_matrices=resolved.solver.n_covariances
+            )
         if self.device is not None:
             resolved = _on_device(resolved, self.device)
         if self.shard is not None:
@@ -131,6 +144,10 @@ class LinearFactory:
     def for_shard(self, shard: ShardPosition) -> LinearFactory:
         """Return the factory of one of several shards."""
         return replace(self, shard=shard)
+
+    def for_classes(self, n_classes: int) -> LinearFactory:
+        """Return the factory of fits of so many classes."""
+        return replace(self, n_classes=n_classes)
 
 
 def opauc_factory(parameters: Settings, estimator: str = "OPAUC", device: str | None = None) -> LinearFactory:
@@ -331,6 +348,24 @@ def _on_device(resolved: Resolved, device: str) -> Resolved:
             f"{attributes.get('solver_')!r} with rank {attributes.get('rank_')}",
         )
     return resolved._replace(solver=DEVICE_SOLVERS[solver.name].of_solver(solver, device))
+
+
+def takes_several(factory: LinearFactory) -> bool:
+    """Tell whether parameters ask for a solver that takes more than two classes; wrong ones do not.
+
+    Examples
+    --------
+    >>> from opauc.linear.resolve import opauc_factory, takes_several
+    >>> takes_several(opauc_factory({})), takes_several(opauc_factory({"solver": "sgd"}))
+    (True, False)
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fit will warn
+        try:
+            factory.for_classes(3).resolved(1)
+        except ValueError:
+            return False
+    return True
 
 
 def shard_solver(resolved: Resolved) -> MergeableSolver[Any]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from opauc.core.mergeable import Statistic
+from opauc.core.mergeable import LabeledSums
 from opauc.core.parameters import NON_NEGATIVE, SWITCH, Count, Option, Threads, parameter
 from opauc.core.solver import GroupedSolver
 from opauc.errors import UnsupportedOperationError
@@ -79,7 +79,7 @@ class WithinGroups(GroupedSolver[WithinGroupMoments]):
         """Whether shards merge: not where they might be cut within a group."""
         return False
 
-    def convert(self, state: Statistic) -> WithinGroupMoments:
+    def convert(self, state: LabeledSums) -> WithinGroupMoments:
         """Return the statistics with the gap and the weights of this solver, which must be those of its groups."""
         assert isinstance(state, WithinGroupMoments), "this solver has no other"
         if state.moments.counts != (0.0, 0.0) and state.group_weight != self.group_weight:

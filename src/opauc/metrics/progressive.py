@@ -330,7 +330,7 @@ class ProgressiveValidation:
 
     def before(self, rows: Rows, labels: Labels, fit: Fit) -> ProgressiveValidation:
         """Return the state with the scores of rows before training on them, except rows of the initial sample."""
-        if self.scorer is None:
+        if self.scorer is None or fit.n_classes > 2:
             return self
         width = self.scorer.n_inputs
         first = slice(max(MIN_SCORED, labels.size // SCORED_SHARE))
@@ -348,6 +348,8 @@ class ProgressiveValidation:
         """Return the state after training on `n_rows` rows in all, with a new scorer if one is due."""
         if n_rows < self.next_look:
             return self
+        if fit.n_classes > 2:  # there is no one AUC of them
+            return replace(self, next_look=MAX_ROWS - 1)
         return replace(
             self,
             scorer=fit.look(n_rows) or self.scorer,

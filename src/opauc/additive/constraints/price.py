@@ -100,7 +100,7 @@ def price(fit: AdditiveFit, constraints: Constraints, names: Sequence[str], rows
 
 def log_loss_rise(before: AdditiveFit, after: AdditiveFit) -> float:
     """Return the rise of the mean log loss from one fit to another of the same sums."""
-    model, n_rows = before.current.model, max(before.counts.negative + before.counts.positive, 1e-300)
+    model, n_rows = before.current.model, max(sum(before.counts), 1e-300)
     had_trees, has_trees = (_leaves(fit).any() for fit in (before, after))
     scales = (before.final.scale, after.final.scale)
     losses = [

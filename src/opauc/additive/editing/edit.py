@@ -118,7 +118,7 @@ def _find(terms: Terms, name: str) -> tuple[int, TermColumns]:
     """Return a term by its name."""
     if not terms.solution.can_train:
         raise only_scores()
-    if not terms.solution.counts.both:
+    if not terms.solution.counts.all_seen:
         raise InputError("only a model that has learned from rows of both classes can be edited")
     number = terms.number_of(name)
     return number, terms.term_columns[number]

@@ -20,7 +20,7 @@ from opauc.additive.terms.terms import Explanation, Term
 from opauc.core.parameters import Count, check_param
 from opauc.core.transaction import reading
 from opauc.data.frames import PandasTable, frame_library
-from opauc.estimators.notebook import MAX_ROWS, FittedSummary, ShownPart, auc_text
+from opauc.estimators.notebook import MAX_ROWS, NO_DIRECTION, FittedSummary, ShownPart, auc_text
 from opauc.types import Floats
 
 if TYPE_CHECKING:
@@ -30,18 +30,28 @@ if TYPE_CHECKING:
 class GAMInspection(FittedGAM):
     """The terms of an additive model, and what they say of rows."""
 
-    def explain(self, X: ArrayLike) -> Explanation:
+    def explain(self, X: ArrayLike, *, class_: object = None) -> Explanation:
         """Return the score of each row as a sum of named terms.
+
+        With more than two classes it is the additive score of one class against the rest, from which, with those of
+        the other classes, `decision_function` and `predict_proba` are computed.
 
         Parameters
         ----------
         X : table or array-like of shape (n_samples, n_features)
             Rows as for `predict`.
+        class_ : label, default=None
+            One of `classes_`, needed with more than two classes.
 
         Returns
         -------
         explanation : Explanation
             Names of the terms, the contribution of each to each row, and the baseline.
+
+        Raises
+        ------
+        ParameterError
+            If there are more than two classes, and none of them is given.
 
         Examples
         --------
@@ -57,7 +67,7 @@ class GAMInspection(FittedGAM):
         with reading(self), self._threads():
             check_is_fitted(self)
             rows, _ = next_rows(self, X, self._columns, learn=False)
-            explanation = self._terms().explain(rows)
+            explanation = self._terms(class_).explain(rows)
         return replace(explanation, library=frame_library(X), index=X.index if isinstance(X, PandasTable) else None)
 
     def reasons(
@@ -68,6 +78,7 @@ class GAMInspection(FittedGAM):
         reference: str | ArrayLike = "mean",
         direction: str = "lower",
         by: str = "term",
+        class_: object = None,
     ) -> Reasons:
         """Return the k terms that lower, or raise, the score of each row most against a reference.
 
@@ -88,6 +99,8 @@ class GAMInspection(FittedGAM):
         by : {"term", "feature"}, default="term"
             Whether a reason is a term, such as "age", "age × fare" or "age (trees)", or a column: the sum over its
             terms, where the columns of a pair or a combination share it evenly.
+        class_ : label, default=None
+            One of `classes_`, needed with more than two classes: reasons are those of its score against the rest.
 
         Returns
         -------
@@ -118,7 +131,7 @@ class GAMInspection(FittedGAM):
                         f"The 'reference' parameter of reasons must be one row. Got {len(reference)} rows."
                     )
             features = input_features(self._columns, self._column_names()) if by == FEATURE else None
-            return find_reasons(self._terms(), rows, k, reference, direction, features)
+            return find_reasons(self._terms(class_), rows, k, reference, direction, features)
 
     @property
     def basis_(self) -> Basis:
@@ -127,12 +140,13 @@ class GAMInspection(FittedGAM):
             return self._fitted.current.basis
 
     @property
-    def terms_(self) -> list[Term]:
-        """Every term with standard errors, the most important first."""
+    def terms_(self) -> list[Term] | list[list[Term]]:
+        """Every term with standard errors, the most important first; of more than two classes a list for each."""
         with reading(self):
-            return self._terms().list_terms()
+            lists = [terms.list_terms() for terms in self._terms_of_all()]
+        return lists[0] if len(lists) == 1 else lists
 
-    def plot_term(self, name: str, ax: Axes | None = None) -> Axes:
+    def plot_term(self, name: str, ax: Axes | None = None, *, class_: object = None) -> Axes:
         """Draw a term: a curve, levels, or a pair as a heat map.
 
         Curves have a band, and levels bars, of two standard errors; each tick along the bottom of a curve stands for
@@ -144,6 +158,8 @@ class GAMInspection(FittedGAM):
             The name of a term in `terms_`.
         ax : matplotlib Axes, default=None
             Where to draw; by default in a new figure.
+        class_ : label, default=None
+            One of `classes_`, needed with more than two classes.
 
         Returns
         -------
@@ -167,13 +183,13 @@ class GAMInspection(FittedGAM):
         'x0'
         """
         with reading(self), self._threads():
-            terms = self._terms()
+            terms = self._terms(class_)
             term, shares = terms.term(name), terms.shares_along(name)
         from opauc.additive.terms.plots import plot_term  # which needs matplotlib
 
         return plot_term(term, shares, ax)
 
-    def plot_importances(self, n: int = 15, ax: Axes | None = None) -> Axes:
+    def plot_importances(self, n: int = 15, ax: Axes | None = None, *, class_: object = None) -> Axes:
         """Draw the importances of the most important terms as bars.
 
         Parameters
@@ -182,6 +198,8 @@ class GAMInspection(FittedGAM):
             How many terms.
         ax : matplotlib Axes, default=None
             Where to draw; by default in a new figure.
+        class_ : label, default=None
+            One of `classes_`, needed with more than two classes.
 
         Returns
         -------
@@ -202,32 +220,42 @@ class GAMInspection(FittedGAM):
         ['x0']
         """
         n = check_param("plot_importances", "n", n, Count())
-        terms = self.terms_
+        with reading(self):
+            terms = self._terms(class_).list_terms()
         from opauc.additive.terms.plots import plot_importances  # which needs matplotlib
 
         return plot_importances(terms, n, ax)
 
     @property
-    def term_importances_(self) -> dict[str, float]:
-        """Standard deviation of each term over the rows."""
+    def term_importances_(self) -> dict[str, float] | list[dict[str, float]]:
+        """Standard deviation of each term over the rows; of more than two classes a dict for each."""
         with reading(self):
-            return self._terms().importances()
+            dicts = [terms.importances() for terms in self._terms_of_all()]
+        return dicts[0] if len(dicts) == 1 else dicts
 
     @property
     def feature_importances_(self) -> Floats:
-        """Importance of each column of X: the sum of those of its terms, each of a pair having one half."""
+        """Importance of each column of X: the sum of those of its terms, each of a pair having one half.
+
+        With more than two classes it is the mean over the classes.
+        """
         with reading(self):
-            importances, names = self._terms().input_importances(), self._column_names()
+            of_classes = [terms.input_importances() for terms in self._terms_of_all()]
+            importances, names = np.mean(of_classes, axis=0), self._column_names()
         of_columns = dict.fromkeys(names, 0.0)
         for name, importance in zip(input_features(self._columns, names), importances.tolist(), strict=True):
             of_columns[name] += importance
         return np.array(list(of_columns.values()))
 
     @property
-    def selection_(self) -> ModelSelection:
-        """Which candidate model was selected, and how each ranked the rows after the initial sample."""
+    def selection_(self) -> ModelSelection | list[ModelSelection]:
+        """Which candidate model was selected, and how each ranked the rows after the initial sample.
+
+        With more than two classes there is one for each.
+        """
         with reading(self):
-            return self._fitted.final.selection
+            selections = [fit.final.selection for fit in self._fitted.class_fits]
+        return selections[0] if len(selections) == 1 else selections
 
     @property
     def leaks_(self) -> list[Leak]:
@@ -251,8 +279,10 @@ class GAMInspection(FittedGAM):
 
     def _summary(self) -> FittedSummary | None:
         """Return the most important terms, and the progressive AUC of the selected model."""
-        if not self._fitted.counts.both:
+        if not self._fitted.counts.all_seen:
             return None
+        if self.classes_.size > 2:
+            return self._summary_of_all()
         with self._threads():
             terms, selection = self._terms().list_terms(), self._fitted.final.selection
         parts = [ShownPart(term.name, term.importance, term.direction()) for term in terms[:MAX_ROWS]]
@@ -261,6 +291,18 @@ class GAMInspection(FittedGAM):
             rows = f"{sum(selection.rows):,.0f} rows after the initial sample"
             auc = f"Progressive AUC {auc_text(selection.aucs[selection.model])} on the {rows}"
         return FittedSummary(parts, len(terms), "term", "importance", auc)
+
+    def _summary_of_all(self) -> FittedSummary:
+        """Return the terms of several classes with the largest mean importance."""
+        with self._threads():
+            of_classes = [terms.importances() for terms in self._terms_of_all()]
+        means = dict.fromkeys((name for importances in of_classes for name in importances), 0.0)
+        for importances in of_classes:
+            for name, importance in importances.items():
+                means[name] += importance / len(of_classes)
+        best = sorted(means, key=lambda name: -means[name])[:MAX_ROWS]
+        parts = [ShownPart(name, means[name], NO_DIRECTION) for name in best]
+        return FittedSummary(parts, len(means), "term", f"mean importance for {len(of_classes)} classes")
 
     def _warnings(self) -> list[Leak | FeatureDrift]:
         """Return the leaks once the basis is fixed, which would have to be fitted at every batch before; and drift."""

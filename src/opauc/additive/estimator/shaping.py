@@ -201,7 +201,7 @@ class GAMShaping(FittedGAM):
         [[-1.0, -0.5, 0.0, 1.0]]
         """
         with reading(self), self._threads():
-            check_is_fitted(self)
+            self._check_two_classes("edit")
             other = self._with_fit(self._fitted.with_basis())
             other._fitted = edit_term(other._terms(), term, points, missing, who, why)
             return other
@@ -242,7 +242,7 @@ class GAMShaping(FittedGAM):
         [0.0, 0.0, 0.0, 0.0]
         """
         with reading(self), self._threads():
-            check_is_fitted(self)
+            self._check_two_classes("remove")
             other = self._with_fit(self._fitted.with_basis())
             other._fitted = remove_term(other._terms(), term, who, why)
             return other
@@ -251,11 +251,11 @@ class GAMShaping(FittedGAM):
     def edits_(self) -> list[TermEdit]:
         """The ledger: every edit with who, when, why, and the values of the term before and after."""
         with reading(self):
-            return list_edits(self._terms())
+            return list_edits(self._terms_of_all()[0])
 
     def _resolve(self, options: ConstraintOptions) -> Constraints:
         """Return constraints by the positions of inputs."""
-        check_is_fitted(self)
+        self._check_two_classes("constrain")
         if not self._fitted.can_train:
             raise only_scores()
         names, schema, parts = self._input_names(), self._columns, dict[str, list[int]]()

@@ -82,7 +82,7 @@ class GAMTraining(FittedGAM):
         if rows.labels.size:
             start = start.of_first_rows(rows.rows, rows.labels, rows.weight, copied=not forgets_rows)
         self._fitted = start
-        if forgets_rows and self._fitted.counts.both:
+        if forgets_rows and self._fitted.counts.all_seen:
             self._fitted = self._fitted.with_basis()
             self._trim_reading()
 
@@ -138,8 +138,9 @@ class GAMTraining(FittedGAM):
 
     def _sample_basis(self, n_rows: int, seed: int, take: Callable[[RowNumbers], EncodedRows]) -> bool:
         """Fix the column types and the basis from an initial sample; tell whether it has rows of both classes."""
-        sample = draw_initial_sample(n_rows, self._init_size(n_rows), seed, take, self._policy.sample)
-        if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
+        size, n_classes = self._init_size(n_rows), self.classes_.size
+        sample = draw_initial_sample(n_rows, size, seed, take, self._policy.sample, n_classes)
+        if sample is None or np.count_nonzero(np.bincount(sample.labels)) < 2:
             return False
         self._set_columns(sample.schema)
         start = replace(self._factory(n_rows).prepare(None, sample.rows), seed=seed)
@@ -153,7 +154,10 @@ class GAMTraining(FittedGAM):
         inputs = Inputs.of(columns, () if columns is not None else self._column_names())
         if self.monotone_constraints is not None or self.interaction_constraints is not None:
             parameters |= self._constraint_parameters(inputs.names)
-        return AdditiveFactory(parameters, inputs=inputs, n_rows=n_rows, width=self.n_features_in_, policy=self._policy)
+        factory = AdditiveFactory(
+            parameters, inputs=inputs, n_rows=n_rows, width=self.n_features_in_, policy=self._policy
+        )
+        return factory.for_classes(self.classes_.size)
 
     def _constraint_parameters(self, inputs: Sequence[str]) -> dict[str, object]:
         """Return the parameters that name columns of X by the names of their inputs; unused columns have none."""

@@ -227,7 +227,7 @@ class Cube:
         """
         chosen = self.faded(self.select(where, **choices), by, window, half_life)
         model = self.model_of(chosen)
-        if not model.fit.counts.both:
+        if not model.fit.counts.all_seen:
             raise InputError(f"{self.path}: the {model.provenance['rows']:,} rows of the slice are of one class")
         return estimator_of(model)
 

@@ -110,12 +110,12 @@ def rows_for(cube: Cube, chosen: Sequence[Values], given: Given, n_features: int
 
 def auc_on(fit: Fit, rows: EvaluationRows | None, part: Fit) -> SegmentAuc:
     """Return the AUC of a fit on rows; without rows that of a linear fit by the moments of the part they are in."""
-    if not fit.counts.both:
+    if not fit.counts.all_seen:
         return UNKNOWN
     if rows is not None and rows.both:
         interval = auc_interval(rows.labels, rows.scores(fit))
         return SegmentAuc(interval.auc, interval.low, interval.high, rows.labels.size, rows.source)
-    if rows is None and isinstance(fit, LinearFit) and isinstance(part, LinearFit) and part.counts.both:
+    if rows is None and isinstance(fit, LinearFit) and isinstance(part, LinearFit) and part.counts.all_seen:
         moments = part.moments.whole() if isinstance(part.moments, FoldMoments) else part.moments
         if isinstance(moments, ClassMoments):
             auc = moments.binormal_auc(fit.scorer.weights)
@@ -125,7 +125,7 @@ def auc_on(fit: Fit, rows: EvaluationRows | None, part: Fit) -> SegmentAuc:
 
 def difference_on(one: Fit, other: Fit, rows: EvaluationRows | None) -> AucDifference | None:
     """Return the AUC of one fit less that of another on the same rows, with a paired test; None where it is unknown."""
-    if rows is None or not rows.both or not (one.counts.both and other.counts.both):
+    if rows is None or not rows.both or not (one.counts.all_seen and other.counts.all_seen):
         return None
     return compare_aucs(rows.labels, rows.scores(one), rows.scores(other))
 

@@ -268,7 +268,7 @@ def stability(cube: Cube, one: AdditiveFit, other: AdditiveFit) -> dict[str, flo
 
 def weight_distance(one: AdditiveFit, other: AdditiveFit) -> float:
     """Return the root mean square difference of the weights of columns, in standard errors; nan with one class."""
-    if not (one.counts.both and other.counts.both):
+    if not (one.counts.all_seen and other.counts.all_seen):
         return np.nan
     n_columns = one.current.basis.n_columns
     difference = one.final.weights[:n_columns] - other.final.weights[:n_columns]
@@ -285,7 +285,7 @@ def compare_slices(cube: Cube, one: Where, other: Where) -> Comparison:
         raise InputError(f"{cube.path}: both slices have segment {example}; slices to compare share none")
     models = [cube.model_of(part) for part in chosen]
     fits = [_additive(model.fit) for model in models]
-    if not all(fit.counts.both for fit in fits):
+    if not all(fit.counts.all_seen for fit in fits):
         raise InputError(f"{cube.path}: a slice has rows of one class only; slices to compare need both")
     first, second = ({term.name: term for term in terms_of(model).list_terms()} for model in models)
     differences = [_compare_terms(first[name], second[name]) for name in first if name in second]

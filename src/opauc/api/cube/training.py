@@ -24,7 +24,7 @@ from opauc.api.scored_stream import check_data_files
 from opauc.api.train import begin_training, report_columns
 from opauc.core.atomic_write import temporary_directory
 from opauc.core.batch import Batch, ResumePosition, SourceRecord
-from opauc.core.fit import Fit, FitFactory
+from opauc.core.fit import Fit, FitFactory, only_two_classes
 from opauc.core.labels import ClassLabels, batches_with_classes
 from opauc.core.loop import finish_model
 from opauc.core.model import Model, RowReading, load_model
@@ -148,7 +148,8 @@ def open_cube(
     policy: CubePolicy = CUBE_POLICY,
 ) -> CubeOpening:
     """Return the one basis of all segments, fixed before the pass, and how rows are read for it."""
-    labels, additive = options.labels(), options.is_additive(paths, reading, given)
+    additive = options.is_additive(paths, reading, given)
+    labels = options.labels(several=additive)
     if options.basis_from is None:
         reading = without_keys(reading, by)
     if additive and "max_columns" not in given:
@@ -157,6 +158,8 @@ def open_cube(
     if isinstance(factory, AdditiveFactory):
         factory = replace(factory, fixes_basis=True)
     opening = factory.open_files(paths, row_reading, labels)
+    if opening.labels.n_classes > 2:
+        raise only_two_classes("cubes", opening.labels.n_classes, "leave the keys out to train one model")
     begun = opening.factory.initial if isinstance(opening.factory, AdditiveFactory) else None
     if additive and (begun is None or begun.fixed is None):
         raise InputError(

@@ -82,7 +82,7 @@ class CubeWriter:
         self._key = self._key or fit.basis_key()
         sample = SegmentSample.of(rows, labels, row_numbers, self._sample_rows)
         segment = Segment(self._key, self.keys, values, labels.size, fit.segment_sums(), sample)
-        entry, negative, positive = self._entries.get(values), *fit.counts
+        entry, (negative, positive, *_) = self._entries.get(values), fit.counts
         if entry is not None:
             segment = self._read(values, fit).merge(segment, fit, self._sample_rows)
             negative, positive = negative + entry.negative, positive + entry.positive

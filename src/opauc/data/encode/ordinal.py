@@ -16,7 +16,7 @@ from opauc.data.encode.categories import EXAMPLES
 from opauc.data.encode.encoder import EncodedRows, OrdinalState, UnknownCategories
 from opauc.data.passthrough import passthrough_columns, passthrough_groups
 from opauc.data.schema.column import CATEGORY
-from opauc.data.schema.infer import ColumnProfile, TypeOverrides, all_dropped, infer_column_types
+from opauc.data.schema.infer import ColumnProfile, TypeOverrides, all_dropped, infer_column_types, rows_of_one_class
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.data.schema.table import TableSchema
 from opauc.errors import InputError
@@ -154,7 +154,7 @@ class OrdinalEncoder:
             labels, missing = label_values(batch, str(self._label), source)
             if missing.any() and not missing.all():
                 batch, labels = batch.take(np.flatnonzero(~missing)), labels[~missing]
-            positive = np.asarray(labels == labels[:1])
+            positive = rows_of_one_class(labels)
         self.column_profiles = infer_column_types(batch, names, overrides, positive, self.policy, source)
         self.schema = TableSchema(tuple(one.column for one in self.column_profiles if one.column is not None))
         if not self.schema.columns:

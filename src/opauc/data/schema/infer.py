@@ -28,7 +28,7 @@ from opauc.data.schema.numbers import (
 )
 from opauc.data.schema.policy import DEFAULT_POLICY, SchemaPolicy
 from opauc.errors import InputError, Parameter
-from opauc.types import Floats
+from opauc.types import Array, Floats
 
 if TYPE_CHECKING:
     from pyarrow import Array as Column
@@ -208,6 +208,26 @@ def _unless_codes(profile: ColumnProfile, values: Column, positive: Mask, policy
         return profile
     column = ColumnSchema(profile.name, CATEGORY)
     return ColumnProfile(profile.name, CATEGORY, column, f"{profile.summary}, which are codes")
+
+
+def rows_of_one_class(labels: Array) -> Mask:
+    """Return the rows that count as positive where column types are inferred: those of the first row's class.
+
+    Of more than two classes they are those of the most frequent one, so that it matters little which row is first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.data.schema.infer import rows_of_one_class
+    >>> [rows_of_one_class(np.array(labels)).tolist() for labels in ([1, 0, 1], ["a", "b", "c", "b"])]
+    [[True, False, True], [False, True, False, True]]
+    """
+    first = np.asarray(labels == labels[:1])
+    others = labels[~first]
+    if not np.asarray(others != others[:1]).any():
+        return first
+    distinct, counts = np.unique(labels, return_counts=True)
+    return np.asarray(labels == distinct[counts.argmax()])
 
 
 def are_codes(numbers: Floats, positive: Mask, policy: SchemaPolicy = DEFAULT_POLICY) -> bool:

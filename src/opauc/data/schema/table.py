@@ -85,15 +85,22 @@ class TableSchema:
     ) -> TableSchema:
         """Return the schema inferred from the rows of a table, as that of files is.
 
-        With labels, 0 or 1, whole numbers may turn out to be codes of categories. Identifiers, free text, constant
+        With labels, whole numbers may turn out to be codes of categories. Identifiers, free text, constant
         and empty columns are dropped, and the categories have codes in the order of their names. Where more rows
         follow, `keep_constant` keeps constant and empty columns, and there are no categories yet. `requested` names
         the columns that a user drops, or declares categorical or numeric.
         """
-        from opauc.data.schema.infer import CONSTANT, EMPTY, TypeOverrides, all_dropped, infer_column_types
+        from opauc.data.schema.infer import (
+            CONSTANT,
+            EMPTY,
+            TypeOverrides,
+            all_dropped,
+            infer_column_types,
+            rows_of_one_class,
+        )
 
         batch = _one_batch(table, source)
-        classes = None if labels is None else np.asarray(labels == labels[:1])
+        classes = None if labels is None else rows_of_one_class(labels)
         resolved = requested.resolve(batch.schema.names, source).by_name
         names = [name for name in batch.schema.names if name in set(resolved.features or ())]
         overrides = TypeOverrides(

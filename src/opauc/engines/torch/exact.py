@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from opauc.core.extras import needed
-from opauc.core.mergeable import Statistic
+from opauc.core.mergeable import LabeledSums
 from opauc.core.solver import MergeableSolver
 from opauc.engines.torch.minimizer import minimizer
 from opauc.engines.torch.moments import DeviceMoments
@@ -69,7 +69,7 @@ class DeviceExact(MergeableSolver[DeviceMoments]):
         """Return the statistics after the batch."""
         return state.update(rows, labels, weight)
 
-    def convert(self, state: Statistic) -> DeviceMoments:
+    def convert(self, state: LabeledSums) -> DeviceMoments:
         """Return statistics of this machine as those of the device."""
         if isinstance(state, DeviceMoments) and state.device == self.device:
             return state

@@ -1,0 +1,204 @@
+"""The exact minimizer for several classes with its penalty chosen by cross-validation within one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from opauc.core.labels import MAX_CLASSES
+from opauc.core.parameters import SWITCH, Count, Numbers, Option, Threads, parameter
+from opauc.core.solver import GroupedSolver
+from opauc.linear.exact_cv import (
+    CRITERIA,
+    GRID,
+    PenaltySelector,
+    Selection,
+    binormal_auc,
+    check_folds,
+    check_forgotten_rows,
+    scored_folds,
+)
+from opauc.linear.moments.folds import MAX_FOLDS, SeveralFoldMoments
+from opauc.linear.moments.several import SeveralMoments
+from opauc.linear.several.calibration import ScoreMoments
+from opauc.linear.several.scorer import SeveralScorer
+from opauc.linear.several.solver import SeveralExact, SeveralSolver, calibrated
+from opauc.types import Floats, GroupKeys, Labels, Rows
+
+
+@dataclass(frozen=True)
+class SeveralExactCV(
+    SeveralSolver[SeveralFoldMoments], GroupedSolver[SeveralFoldMoments], PenaltySelector[SeveralFoldMoments]
+):
+    """Minimizers of `SeveralExact` with one alpha for all classes, chosen by cross-validation after one pass.
+
+    Weights trained on all folds but one are scored on that one, from its
+    statistics alone, by the mean over the classes. The same scores calibrate the
+    probabilities: those of rows that the weights were not trained on.
+
+    Parameters
+    ----------
+    n_classes : int, default=3
+        Number of classes.
+    alphas, cv, criterion, one_standard_error, standardize, n_jobs : tuple, int, str, bool, bool, int
+        As of `ExactCV`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.linear.several.solver_cv import SeveralExactCV
+    >>> rng = np.random.default_rng(0)
+    >>> labels = (np.arange(300) % 3).astype(np.int8)
+    >>> rows = rng.normal(size=(300, 3)) + np.eye(3)[labels]
+    >>> solver = SeveralExactCV()
+    >>> state = solver.step(solver.start(3), rows, labels)
+    >>> solver.selection(state).scores.shape, solver.weights(state).shape
+    ((13, 5), (3, 3))
+    """
+
+    name: ClassVar[str] = "several_exact_cv"
+
+    numbers_rows: ClassVar[bool] = True
+
+    n_classes: int = parameter(3, Count(2, MAX_CLASSES))
+    alphas: tuple[float, ...] | None = parameter(None, Numbers(low=0.0))
+    cv: int = parameter(5, Count(2, MAX_FOLDS))
+    criterion: str = parameter("pair_loss", Option(tuple(CRITERIA)))
+    one_standard_error: bool = parameter(False, SWITCH)
+    standardize: bool = parameter(True, SWITCH)
+    n_jobs: int = parameter(1, Threads())
+
+    @property
+    def n_covariances(self) -> int:
+        """Number of covariance matrices in the state: one per class and fold."""
+        return self.n_classes * self.cv
+
+    @property
+    def order_matters(self) -> bool:
+        """Whether the order of rows matters: it decides their folds."""
+        return True
+
+    def of_shard(self, key: int, shard: int) -> SeveralExactCV:  # noqa: ARG002
+        """Return the solver for one shard: it uses one thread."""
+        return replace(self, n_jobs=1)
+
+    def start(self, n_features: int) -> SeveralFoldMoments:
+        """Return statistics of no rows."""
+        return SeveralFoldMoments.empty(n_features, self.cv, self.n_classes)
+
+    def step(
+        self, state: SeveralFoldMoments, rows: Rows, labels: Labels, weight: Floats | None = None
+    ) -> SeveralFoldMoments:
+        """Return the statistics of the earlier rows and these."""
+        check_folds(state, self.cv)
+        return state.update(rows, labels, weight, n_jobs=self.n_jobs)
+
+    def step_groups(
+        self, state: SeveralFoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
+    ) -> SeveralFoldMoments:
+        """Return the statistics of the earlier rows and these; rows of one group are in one fold."""
+        check_folds(state, self.cv)
+        return state.update(rows, labels, weight, groups=groups, n_jobs=self.n_jobs)
+
+    def forget_groups(
+        self, state: SeveralFoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
+    ) -> SeveralFoldMoments:
+        """Return the statistics without these rows of these groups."""
+        return state.forget_groups(rows, labels, groups, weight)
+
+    def forget(
+        self,
+        state: SeveralFoldMoments,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None = None,
+        row_numbers: ArrayLike | None = None,
+    ) -> SeveralFoldMoments:
+        """Return the statistics without these rows, with these row numbers (from 0)."""
+        return state.forget(rows, labels, check_forgotten_rows(state, row_numbers), weight)
+
+    def weights(self, state: SeveralFoldMoments) -> Floats:
+        """Return the minimizers for the chosen alpha, one row per class; zero for classes without rows."""
+        weights: Floats = self._exact.path(state.whole(), [self.selection(state).alpha])[0]
+        return weights
+
+    def path(self, state: SeveralFoldMoments, alphas: Sequence[float]) -> Floats:
+        """Return the minimizers on all rows for each alpha, of shape (n_alphas, n_classes, n_features)."""
+        return self._exact.path(state.whole(), alphas)
+
+    def scorer(self, state: SeveralFoldMoments, alpha: float | None = None) -> SeveralScorer:
+        """Return the scorer, calibrated by the rows held out where every fold has rows of all classes."""
+        chosen = [self.selection(state).alpha if alpha is None else alpha]
+        whole = state.whole()
+        weights, seen = self._exact.path(whole, chosen)[0], whole.seen()
+        if len(seen) < 2:
+            return calibrated(weights, whole.counts, None)
+        if (state.fold_counts()[:, seen] > 0.0).all():
+            held_out = [
+                ScoreMoments.of(state.fold(k), self._exact.path(state.complement(k), chosen)[0, seen])
+                for k in range(state.n_folds)
+            ]
+            return calibrated(weights, whole.counts, ScoreMoments.pooled(held_out))
+        return calibrated(weights, whole.counts, ScoreMoments.of(whole, weights[seen]))
+
+    def rows_worth_a_solve(self, n_features: int) -> int:
+        """Return the number of rows whose processing costs about as much as solving for the weights."""
+        return 20 * self.n_classes * n_features
+
+    def chosen_settings(self, state: SeveralFoldMoments) -> dict[str, float]:
+        """Return the chosen alpha."""
+        return {"alpha": self.selection(state).alpha}
+
+    def selection(self, state: SeveralFoldMoments) -> Selection:
+        """Return the cross-validation scores of the penalties and the chosen one."""
+        alphas = self._alphas(state)
+        columns = [
+            self._fold_scores(state.fold(k), self._exact.path(state.complement(k), alphas.tolist()))
+            for k in scored_folds(state)
+        ]
+        scores = np.array(columns).T.reshape(alphas.size, len(columns))
+        return Selection.of(alphas, scores, self.one_standard_error, self.criterion)
+
+    @property
+    def _exact(self) -> SeveralExact:
+        """The solver that solves for the weights."""
+        return SeveralExact(self.n_classes, standardize=self.standardize)
+
+    def _alphas(self, state: SeveralFoldMoments) -> Floats:
+        """Return the penalties: those given, or those of `ExactCV`, relative to the variances of two classes."""
+        if self.alphas is not None:
+            return np.array(self.alphas)
+        whole = state.whole()
+        groups = [one for one in whole.without_rounding() if one.count > 0.0]
+        if not groups:
+            return GRID
+        variances = np.mean([np.diagonal(one.scatter) / one.count for one in groups], axis=0)
+        unit = 2.0 * float(np.mean(variances / self._exact.scale(whole) ** 2))
+        return GRID * (unit if unit > 0.0 else 1.0)
+
+    def _fold_scores(self, fold: SeveralMoments, path: Floats) -> Floats:
+        """Return the mean score over the classes of the minimizers for each alpha."""
+        if self.criterion == "auc":
+            return _binormal_aucs(fold, path)
+        every = fold.pair_sums(np.ones(fold.n_features))
+        losses: Floats = np.mean([pairs.loss(path[:, pairs.label]) for pairs in every], axis=0)
+        return -losses
+
+
+def _binormal_aucs(fold: SeveralMoments, path: Floats) -> Floats:
+    """Return the mean over ordered pairs of classes of the AUC that scores would have if they were normal."""
+    groups, seen, aucs = fold.without_rounding(), fold.seen(), []
+    for k in seen:
+        weights = path[:, k]
+        means = {c: weights @ groups[c].mean for c in seen}
+        variances = {
+            c: np.maximum(0.0, np.einsum("ij,ij->i", weights @ groups[c].scatter, weights)) / groups[c].count
+            for c in seen
+        }
+        aucs += [binormal_auc(means[k] - means[c], variances[k] + variances[c]) for c in seen if c != k]
+    mean: Floats = np.mean(aucs, axis=0)
+    return mean

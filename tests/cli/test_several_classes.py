@@ -1,0 +1,204 @@
+"""The command on tables of more than two classes: training, evaluation, predictions; refusals by name."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import log_loss, roc_auc_score
+
+import opauc as library
+from tests.problems import several_problem
+
+NAMES = np.array(["ant", "bee", "cat", "dog"])
+ROWS, LABELS = several_problem(1, 1200, 4, 4)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two files of rows of four classes, their halves and mistakes, and models of the first and of both."""
+    folder = tmp_path_factory.mktemp("classes")
+    table = pd.DataFrame(ROWS, columns=list("abcd")).assign(kind=NAMES[LABELS])
+    parts = {"one": table[:600], "two": table[600:], "both": table}
+    parts["new"] = table[:20].assign(kind=np.where(np.arange(20) == 4, "elk", table.kind[:20]))
+    parts["numbers"] = table.assign(kind=LABELS)
+    parts["many"] = table.assign(kind=np.arange(1200) % 101)
+    parts["cased"] = table.assign(kind=np.where(np.arange(1200) == 1, "Ant", table.kind))
+    parts["lacking"] = table[table.kind != "cat"]
+    parts["sorted"] = table.sort_values("kind")
+    for name, part in parts.items():
+        part.to_csv(folder / f"{name}.csv", index=False)
+    library.train(folder / "one.csv", label="kind", solver="exact", output=folder / "one.opauc")
+    library.train(folder / "two.csv", label="kind", solver="exact", output=folder / "two.opauc")
+    library.train(folder / "both.csv", label="kind", solver="exact", output=folder / "both.opauc")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _there(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+def test_training_finds_the_classes_and_names_them(opauc, tmp_path):
+    ran = opauc("train", "one.csv", "--label", "kind", "--solver", "exact", "-o", tmp_path / "model")
+    assert ran.code == 0
+    assert "600 rows (4 classes: ant, bee, cat, dog), 4 features, exact" in ran.err + ran.out
+    model, fitted = library.load(tmp_path / "model"), library.OPAUC().fit(ROWS[:600], NAMES[LABELS[:600]])
+    assert_allclose(model.coef_, fitted.coef_, rtol=1e-9)
+    assert model.classes_.tolist() == NAMES.tolist()
+
+
+def test_the_penalty_is_chosen_inside_the_pass(opauc, tmp_path):
+    ran = opauc("train", "one.csv", "--label", "kind", "--alpha", "auto", "-o", tmp_path / "model")
+    assert "pair loss" in ran.err + ran.out
+    assert library.load(tmp_path / "model").alpha_ == library.OPAUCCV().fit(ROWS[:600], LABELS[:600]).alpha_
+    assert "penalties (alpha), pair_loss of 5 folds held out" in opauc("inspect", tmp_path / "model").out
+
+
+@pytest.mark.parametrize("options", [("--n-jobs", "2"), ("--classes", "dog,cat,bee,ant")])
+def test_shards_and_named_classes_give_the_same_model(opauc, tmp_path, options):
+    ran = opauc("train", "both.csv", "--label", "kind", "--solver", "exact", *options, "-o", tmp_path / "model")
+    assert ran.code == 0
+    assert_allclose(library.load(tmp_path / "model").coef_, library.load("both.opauc").coef_, rtol=1e-8)
+
+
+def test_classes_are_named_where_the_first_rows_do_not_show_them(opauc, tmp_path):
+    ran = opauc("train", "sorted.csv", "--label", "kind", "--solver", "exact", "-o", tmp_path / "model")
+    assert ran.code == 0  # all rows are in the first batch
+    ran = opauc("train", "lacking.csv", "--label", "kind", "--solver", "exact", "--classes", "ant,bee,cat,dog")
+    assert (ran.code, ran.err) == (
+        2, "opauc: training needs rows of every class, got " f"{np.sum(LABELS != 2)} rows, none labeled cat\n",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            "train one.csv new.csv --label kind --solver exact",
+            "new.csv, line 6: label elk is none of the 4 classes ant, bee, cat, dog; name all classes (--classes)",
+        ),
+        (
+            "train one.csv --label kind --solver exact --classes ant,bee",
+            "one.csv, line 4: label cat besides ant and bee; name the positive one to take all others as negative "
+            "(--positive), or name all classes (--classes)",
+        ),
+        (
+            "train one.csv --label kind --solver exact --classes ant",
+            "--classes: classes must be 2 to 100 distinct labels, got ant",
+        ),
+        ("train cased.csv --label kind --solver exact", "differ in case only: write them alike"),
+        ("train many.csv --label kind --solver exact", "the label is continuous, 101 distinct numbers in 1,200 rows"),
+        (
+            "train one.csv --label kind --solver sgd",
+            "Only binary classification is supported by --solver sgd, here there are 4 classes; set --solver exact",
+        ),
+        (
+            "train one.csv --label kind --solver exact --loss logistic",
+            "Only binary classification is supported by --loss logistic, here there are 4 classes; set --loss square",
+        ),
+        ("train one.csv --label kind --rank 3", "supported by a sketch, or class means alone"),
+        ("train one.csv --label kind --solver exact --by a -o cube", "besides"),
+        (
+            "threshold one.opauc two.csv --at-fpr 0.1",
+            "supported by a threshold, here there are 4 classes; opauc predict",
+        ),
+        (
+            "report one.opauc two.csv -o page.html",
+            "supported by the report page, here there are 4 classes; opauc evalua",
+        ),
+        (
+            "evaluate one.opauc two.csv --report page.html",
+            "supported by --report, here there are 4 classes; leave it out",
+        ),
+        ("evaluate one.opauc two.csv --metric ap", "supported by --metric"),
+        ("evaluate one.opauc two.csv --engine dask", "supported by --engine"),
+        ("evaluate one.opauc lacking.csv", "lacking.csv: AUC needs rows of every class, got "),
+        ("evaluate one.opauc new.csv", "new.csv, line 6: label elk is none of the 4 classes"),
+        ("update one.opauc new.csv -o other.opauc", "new.csv, line 6: label elk is none of the 4 classes"),
+        ("export one.opauc -o model.json", "supported by exports, here there are 4 classes; save the model"),
+        ("compare one.csv --label kind --methods exact", "name the positive one"),
+    ],
+)
+def test_mistakes_are_one_line(opauc, arguments, line):
+    ran = opauc(*arguments.split())
+    assert ran.code == 2, ran.out
+    last = ran.err.strip().splitlines()[-1]
+    assert last.startswith("opauc: ")
+    assert line in last
+
+
+def test_evaluation_has_the_mean_aucs_of_scikit_learn(opauc):
+    facts = json.loads(opauc("evaluate", "one.opauc", "two.csv", "--json").out.splitlines()[-1])
+    model = library.load("one.opauc")
+    rows, labels = pd.DataFrame(ROWS[600:], columns=list("abcd")), NAMES[LABELS[600:]]
+    balanced, probabilities = np.exp(model.decision_function(rows)), model.predict_proba(rows)
+    for average in ("ovo", "ovr"):
+        found = facts[f"auc_{average}"]
+        expected = roc_auc_score(labels, balanced, multi_class=average)
+        assert_allclose(found["value"], expected, rtol=1e-9)
+        assert found["low"] < found["value"] < found["high"]
+    assert_allclose(facts["log_loss"], log_loss(labels, probabilities), rtol=1e-9)
+    assert_allclose(facts["accuracy"], np.mean(model.predict(rows) == labels), rtol=1e-12)
+    assert facts["rows_of"] == {name: int(np.sum(labels == name)) for name in NAMES.tolist()}
+    assert facts["certain"][0] == facts["certain"][1]
+    ran = opauc("evaluate", "one.opauc", "two.csv")
+    assert f"mean AUC over pairs of classes        {facts['auc_ovo']['value']:.4f}, 95 % interval" in ran.out
+    assert "ant " in ran.out
+
+
+def test_a_gate_fails_and_models_are_compared_by_a_paired_test(opauc):
+    assert opauc("evaluate", "one.opauc", "two.csv", "--at-least", "0.9999").code == 3
+    ran = opauc("evaluate", "one.opauc", "two.csv", "--against", "both.opauc", "--json")
+    against = json.loads(ran.out.splitlines()[-1])["against"]
+    assert against["model"] == "both.opauc"
+    assert 0.0 <= against["p_value"] <= 1.0
+
+
+def test_predictions_are_a_label_and_a_column_for_each_class(opauc, tmp_path):
+    model, rows = library.load("one.opauc"), pd.DataFrame(ROWS[600:], columns=list("abcd"))
+    found = list(csv.DictReader(io.StringIO(opauc("predict", "one.opauc", "two.csv", "--response", "probability").out)))
+    assert list(found[0]) == ["label", *(f"probability_{name}" for name in NAMES)]
+    assert [row["label"] for row in found] == model.predict(rows).tolist()
+    values = np.array([[float(row[f"probability_{name}"]) for name in NAMES] for row in found])
+    assert_allclose(values, model.predict_proba(rows), rtol=1e-9)
+    assert opauc("predict", "one.opauc", "two.csv", "--response", "label").out.split() == model.predict(rows).tolist()
+    lines = opauc("predict", "one.opauc", "two.csv", "--json").out.splitlines()
+    assert_allclose(list(json.loads(lines[0])["score"].values()), model.decision_function(rows[:1])[0], rtol=1e-9)
+    opauc("predict", "one.opauc", "two.csv", "--keep", "kind", "-o", tmp_path / "p.parquet")
+    table = pq.read_table(tmp_path / "p.parquet")
+    assert table.schema.names == ["kind", "label", *(f"score_{name}" for name in NAMES)]
+    assert_allclose(table["score_cat"].to_numpy(), model.decision_function(rows)[:, 2], rtol=1e-9)
+
+
+def test_models_are_updated_merged_and_forget(opauc, tmp_path):
+    both = library.load("both.opauc")
+    assert opauc("merge", "one.opauc", "two.opauc", "-o", tmp_path / "merged").code == 0
+    assert opauc("update", "one.opauc", "two.csv", "-o", tmp_path / "updated").code == 0
+    for name in ("merged", "updated"):
+        assert_allclose(library.load(tmp_path / name).coef_, both.coef_, rtol=1e-7)
+    assert opauc("forget", tmp_path / "merged", "two.csv", "-o", tmp_path / "left").code == 0
+    assert_allclose(library.load(tmp_path / "left").coef_, library.load("one.opauc").coef_, rtol=1e-5)
+
+
+def test_training_goes_on_from_a_checkpoint(opauc, tmp_path):
+    command = ["train", "both.csv", "--label", "kind", "--solver", "exact", "--checkpoint-every", "100"]
+    assert opauc(*command, "--max-seconds", "1e-9", "-o", tmp_path / "model").code in (0, 2)
+    assert opauc(*command, "--resume", "-o", tmp_path / "model").code == 0
+    assert_allclose(library.load(tmp_path / "model").coef_, library.load("both.opauc").coef_, rtol=1e-8)
+
+
+def test_inspection_names_the_class_of_each_weight(opauc):
+    shown = opauc("inspect", "one.opauc").out
+    assert any(f", {name} " in shown for name in NAMES)
+    facts = json.loads(opauc("inspect", "one.opauc", "--json").out)
+    assert len(facts["largest_weights"]) == 16
+
+
+def test_whole_numbers_are_classes(opauc, tmp_path):
+    assert opauc("train", "numbers.csv", "--label", "kind", "--solver", "exact", "-o", tmp_path / "model").code == 0
+    assert library.load(tmp_path / "model").classes_.tolist() == [0, 1, 2, 3]
