@@ -25,6 +25,9 @@ class PartialAucPolicy:
     max_top: float = 0.5  # share of the negatives that the top ones are at most
     width: float = 0.5  # of the threshold, in steps from the top share to half of it
     min_errors: float = 1.0  # standard errors by which a mixture must be better than the best of the others
+    # Rows without which nothing is compared: the figures would be noise.
+    min_positives: int = 50
+    min_top: float = 20.0  # negatives among the share max_fpr of them
 
     def top(self, times: float, max_fpr: float) -> float:
         """Return the share of the negatives that are on top, where these are so many times those allowed."""
@@ -32,9 +35,19 @@ class PartialAucPolicy:
 
     def names(self, max_fpr: float) -> tuple[str, ...]:
         """Return the names of the mixtures."""
-        return tuple(
-            f"{LOGISTIC}, {share} on the top {self.top(times, max_fpr):.3g}" for share, times in self.mixtures
-        )
+        return tuple(mixture_name(share, self.top(times, max_fpr)) for share, times in self.mixtures)
+
+
+def mixture_name(share: float, top: float) -> str:
+    """Return the name of a mixture that puts a share of the weight of the negatives on the top ones.
+
+    Examples
+    --------
+    >>> from opauc.core.partial_auc import mixture_name
+    >>> mixture_name(0.3, 0.01)
+    'logistic, 0.3 on the top 0.01'
+    """
+    return f"{LOGISTIC}, {share:g} on the top {top:.3g}"
 
 
 class TopWeight(NamedTuple):
