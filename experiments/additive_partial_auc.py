@@ -100,7 +100,10 @@ def main() -> None:
         rows, labels = load_table(name)
         found, taken = evaluate(rows, labels, METHODS)
         of = dict(zip(METHODS, found, strict=True))
-        marks = [f" ({','.join(map(str, chosen))})" if "pauc" in one else "" for one, chosen in zip(METHODS, taken)]
+        marks = [
+            f" ({','.join(map(str, chosen))})" if "pauc" in one else ""
+            for one, chosen in zip(METHODS, taken, strict=True)
+        ]
         cells = [f"{of[one].mean():.4f}{mark}" for one, mark in zip(METHODS, marks, strict=True)]
         cells += [str(Difference.of(of[one], of[two])) for one, two in pairs]
         print(f"| {name} | {labels.mean():.2%} | {' | '.join(cells)} |", flush=True)

@@ -160,8 +160,7 @@ class AdditiveLogistic:
     >>> from scipy.sparse import csr_array
     >>> from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
     >>> from opauc.additive.fit import PenalizedFit
-    >>> from opauc.additive.objective import OBJECTIVE_SCHEMA, Objective
-from opauc.additive.penalties import Penalties
+    >>> from opauc.additive.penalties import Penalties
     >>> from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows
     >>> rows, labels = csr_array([[1.0, 0.0], [1.0, 1.0]] * 50), np.array([0, 1] * 48 + [1, 0] * 2, np.int8)
     >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.BINARY, 1, 1)])

@@ -90,5 +90,5 @@ class Objective:
             raise IncompatibleMomentsError("objective: expected a figure for each candidate, and one of them chosen")
         if not (0.0 <= top.share < 1.0 and top.width > 0.0 and top.mean > 0.0):
             raise IncompatibleMomentsError("objective: expected a share below 1, and a positive width and mean")
-        figures = (np.array(arrays[name]) for name in ("mixtures", "partial_aucs", "errors"))
-        return cls(float(arrays["max_fpr"]), *figures, chosen, top)
+        mixtures, partial_aucs, errors = (np.array(arrays[name]) for name in ("mixtures", "partial_aucs", "errors"))
+        return cls(float(arrays["max_fpr"]), mixtures, partial_aucs, errors, chosen, top)

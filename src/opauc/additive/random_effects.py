@@ -87,7 +87,7 @@ class RandomEffectSums(Mergeable):
         """Return the sums with batches of rows added, linearized at these weights."""
         accumulator = RandomEffectAccumulator(self, expansion_point)
         for rows, indicators in batches:
-            accumulator.add(rows, indicators)
+            accumulator.add(rows, indicators, rows[2])
         return accumulator.finish()
 
     def merge(self, other: Self) -> Self:

@@ -122,7 +122,9 @@ class ScoringOnlyFit(AdditiveFit):
         )  # fmt: skip
         return cls(
             fit.settings, fit.categorical, 0, WarmUpBuffer.empty(fit.n_features),
-            _without_sums(basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts, model.objective),
+            _without_sums(
+                basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts, model.objective
+            ),
             removed=fit.removed, constraints=fit.constraints, policy=fit.policy, edits=fit.edits,
             weights=weights, selection=fit.final.selection, terms=saved,
         )  # fmt: skip

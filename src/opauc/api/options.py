@@ -235,8 +235,13 @@ class TrainOptions:
             if self.max_columns != TrainOptions.max_columns:
                 parameters["max_columns"] = self.max_columns
             parameters |= self._objective(given)
-            gam: FitFactory = FACTORIES["OnePassGAM"](parameters)
-            return gam
+            gam: Any = FACTORIES["OnePassGAM"](parameters)
+            try:
+                gam.settings()  # before anything is read
+            except ValueError as error:
+                raise InputError(str(error)) from error
+            additive_factory: FitFactory = gam
+            return additive_factory
         for name in (*ADDITIVE_OPTIONS, *CONSTRAINT_OPTIONS, "max_columns"):
             if name in given:
                 raise ParameterError(Parameter(name), " is for additive models; this is a linear one")

@@ -1,4 +1,4 @@
-"""What choosing a model by its partial AUC has in every family: mixtures that weigh the highest negatives, the choice."""
+"""The choice of a model by its partial AUC, the same in every family: mixtures that weigh the highest negatives."""
 
 from __future__ import annotations
 
