@@ -69,7 +69,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         Groups of columns, by name or position: only columns of one group interact, in pairs, trees and crossed codes.
         Columns in no group are one more group.
     objective : {"auc", "pauc"}, default="auc"
-        "pauc" is the partial AUC up to the false-positive rate `max_fpr`: beside the likelihood of all rows, two
+        "pauc" is the partial AUC up to the false-positive rate `max_fpr`: next to the likelihood of all rows, two
         mixtures that weigh the negatives with the highest scores are candidates; one is taken only where it ranks rows
         of the initial sample held out better by more than a standard error. Scores of a mixture are no log-odds.
     max_fpr : float, default=0.01
