@@ -2,10 +2,10 @@
 
 Tables, splits and standard errors are those of `experiments/within_groups.py`, of at
 most 50,000 rows, and one more simulated table with curves and a pair. "without" leaves
-the column of groups out, "column" has it as a category, "centered" leaves it out of
-the basis and takes the effects of the groups out of the sums of curves and pairs: each
-group has an unpenalized intercept of its own. "centered" has neither trees nor effects
-of categories without a column, and "curves" is what it is to be compared with.
+the column of groups out, "column" has it as a category. "curves" are curves and
+pairs alone, without that column, trees, and effects of categories and combinations that
+have no column of the basis. "centered" are the same with the effects of the groups taken
+out of the sums: each group has an unpenalized intercept of its own.
 """
 
 import sys
@@ -88,13 +88,13 @@ def scores(table: GroupedTable, train: Array, test: Array) -> list[Floats]:
             fitted.append((model.fit(frame.iloc[train], labels), frame.iloc[test]))
     found = [model.decision_function(held_out) for model, held_out in fitted]
     curves, held_out = fitted[-1]
-    return [*found, _centered_scores(curves, table.frame.iloc[train], labels, table.groups[train], held_out)]
+    return [*found[:-1], *_curve_scores(curves, table.frame.iloc[train], labels, table.groups[train], held_out)]
 
 
-def _centered_scores(
+def _curve_scores(
     model: OnePassGAM, frame: pd.DataFrame, labels: Labels, groups: Array, held_out: pd.DataFrame
-) -> Floats:
-    """Return the scores of one Newton step from the expansion point in which each group has an intercept."""
+) -> list[Floats]:
+    """Return the scores of one Newton step from the expansion point, and of one in which each group has an intercept."""
     basis, fit = model._fitted.current
     rows, later = (
         np.asarray(next_rows(model, one, model._columns, learn=False)[0], np.float64) for one in (frame, held_out)
@@ -107,13 +107,16 @@ def _centered_scores(
     members = sparse.csr_array((np.ones(numbers.size), (numbers, np.arange(numbers.size))))
     weighted = sparse.csr_array(z * curvature[:, None])
     of_groups, total, targets = (members @ weighted).toarray(), members @ curvature, members @ target
-    gram = (z.T @ weighted).toarray() - (of_groups / total[:, None]).T @ of_groups
-    rhs = z.T @ target - of_groups.T @ (targets / total)
-    gram[0], gram[:, 0], gram[0, 0], rhs[0] = 0.0, 0.0, 1.0, 0.0  # no intercept of all rows
-    policy = SMOOTHING_POLICY.in_float64()
-    found = smooth(np.tril(gram), rhs, fit.columns.penalties, fit.lambdas, policy.final_steps, policy).weights
-    weights = np.concatenate([found, np.zeros(basis.n_weights - found.size)])
-    return MappedScorer(basis, weights).scores(later)
+    gram, rhs, policy = (z.T @ weighted).toarray(), z.T @ target, SMOOTHING_POLICY.in_float64()
+    centered = gram - (of_groups / total[:, None]).T @ of_groups, rhs - of_groups.T @ (targets / total)
+    # The intercept of all rows is not determined, and changes no rank.
+    centered[0][0], centered[0][:, 0], centered[0][0, 0], centered[1][0] = 0.0, 0.0, 1.0, 0.0
+    found = []
+    for matrix, right in ((gram, rhs), centered):
+        solved = smooth(np.tril(matrix), right, fit.columns.penalties, fit.lambdas, policy.final_steps, policy)
+        weights = np.concatenate([solved.weights, np.zeros(basis.n_weights - solved.weights.size)])
+        found.append(MappedScorer(basis, weights).scores(later))
+    return found
 
 
 def evaluate(table: GroupedTable) -> GroupResult:
