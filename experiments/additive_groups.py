@@ -94,7 +94,7 @@ def scores(table: GroupedTable, train: Array, test: Array) -> list[Floats]:
 def _curve_scores(
     model: OnePassGAM, frame: pd.DataFrame, labels: Labels, groups: Array, held_out: pd.DataFrame
 ) -> list[Floats]:
-    """Return the scores of one Newton step from the expansion point, and of one in which each group has an intercept."""
+    """Return the scores of one Newton step from the expansion point, and of one where each group has an intercept."""
     basis, fit = model._fitted.current
     rows, later = (
         np.asarray(next_rows(model, one, model._columns, learn=False)[0], np.float64) for one in (frame, held_out)

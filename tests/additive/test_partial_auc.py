@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
+import opauc
 from opauc import OnePassGAM, load, save
 from opauc.additive.initial_fit import encode_rows, fit_basis
 from opauc.additive.initial_sample import WarmUpBuffer
@@ -276,3 +277,25 @@ def test_other_objectives_are_refused_and_the_choice_needs_one():
         OnePassGAM(objective="f1").fit(*table(0, 100))
     with pytest.raises(AttributeError, match="objective_selection_ needs objective='pauc'"):
         _ = OnePassGAM().fit(*table(0, 100)).objective_selection_
+
+
+def test_constraints_hold_for_the_objective_too():
+    rows, labels = hard_negatives(0, 6000)
+    given = {"monotone_constraints": [0, -1, 0], "objective": "pauc", "max_fpr": 0.02, "random_state": 0}
+    model = OnePassGAM(interactions=0, **given).fit(rows, labels)
+    line = np.column_stack([np.zeros(200), np.linspace(-3.0, 4.0, 200), np.zeros(200)])
+    assert (np.diff(model.decision_function(line)) <= 1e-9).all()
+    plain = OnePassGAM(interactions=0, objective="pauc", max_fpr=0.02, random_state=0).fit(rows, labels)
+    assert (np.diff(plain.decision_function(line)) > 0.01).any(), "else the constraint says nothing"
+    assert len(model.objective_selection_.candidates) == 3
+
+
+def test_shards_of_a_file_give_the_model_of_the_file(tmp_path):
+    rows, labels = hard_negatives(0, 30_000)
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, np.column_stack([rows, labels]), delimiter=",", header="a,b,c,y", comments="", fmt="%.9g")
+    given = {"label": "y", "objective": "pauc", "max_fpr": 0.02, "init_size": 6000}
+    one, two = (opauc.train(path, n_jobs=n_jobs, **given) for n_jobs in (1, 2))
+    assert one.objective_selection_ == two.objective_selection_
+    assert len(one.objective_selection_.candidates) == 3
+    assert_allclose(two.decision_function(path), one.decision_function(path), atol=1e-8)
