@@ -32,7 +32,7 @@ PARTS = [
     "opauc.api.cube.studies.SegmentDrift", "opauc.api.cube.studies.TermDifference",
     "opauc.api.cube.studies.WindowScore", "opauc.api.describe.ExampleRow", "opauc.core.batch.SourceRecord",
     "opauc.linear.kernels.progressive_selection.Candidate", "opauc.linear.moments.within_groups.GroupCounts",
-    "opauc.linear.partial_auc.ObjectiveSelection", "opauc.metrics.group_auc.AucsByGroup",
+    "opauc.core.partial_auc.ObjectiveSelection", "opauc.metrics.group_auc.AucsByGroup",
     "opauc.metrics.groups.GroupPoint", "opauc.metrics.influence.Scale", "opauc.metrics.intervals.IntervalPolicy",
     "opauc.metrics.multiclass_auc.Pair", "opauc.metrics.progressive.WindowPolicy",
     "opauc.metrics.ranking_metric.TableInfluence", "opauc.metrics.score_intervals.ScoreIntervals",

@@ -1,4 +1,4 @@
-"""`opauc train --loss`, `--within` and `--objective`: other objectives of linear models, from files."""
+"""`opauc train --loss`, `--within` and `--objective`: other objectives, from files."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import opauc as library
-from opauc import OPAUC
+from opauc import OPAUC, OnePassGAM
 from tests.cli.commands import one_line
 
 
@@ -52,9 +52,18 @@ def test_the_penalty_of_the_logistic_loss_is_reported(opauc, rows):
 
 
 def test_a_model_is_trained_for_the_partial_auc(opauc, rows):
-    model, _ = trained(opauc, "--objective", "pauc", "--max-fpr", "0.1", "--features", "a,b,c")
+    asked = ("--objective", "pauc", "--max-fpr", "0.1", "--features", "a,b,c")
+    model, _ = trained(opauc, *asked, "--solver", "auto")
     expected = OPAUC(objective="pauc", max_fpr=0.1).fit(rows[["a", "b", "c"]].to_numpy(), rows["label"])
     assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+
+
+def test_an_additive_model_is_trained_for_the_partial_auc(opauc, rows):
+    model, _ = trained(opauc, "--objective", "pauc", "--max-fpr", "0.1", "--features", "a,b,c")
+    expected = OnePassGAM(objective="pauc", max_fpr=0.1, random_state=0).fit(rows[["a", "b", "c"]], rows["label"])
+    assert len(expected.objective_selection_.candidates) == 3
+    assert model.objective_selection_ == expected.objective_selection_
+    assert_allclose(model.decision_function(rows), expected.decision_function(rows[["a", "b", "c"]]), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +74,15 @@ def test_a_model_is_trained_for_the_partial_auc(opauc, rows):
         (["--within", "user", "--groups", "user"], "--within and --groups name two columns of groups; leave out one"),
         (["--within", "nobody"], "nobody"),
         (["--max-fpr", "0.1"], "--max-fpr is for --objective pauc"),
+        (["--max-fpr", "0.1", "--solver", "auto"], "--max-fpr is for --objective pauc"),
         (["--objective", "pauc", "--max-fpr", "2", "--features", "a"], "must be a float in the range (0.0, 1.0]"),
+        (
+            ["--objective", "pauc", "--max-fpr", "0", "--solver", "auto", "--features", "a"],
+            "must be a float in the range (0.0, 1.0]",
+        ),
+        (["--objective", "f1"], "must be one of {'auc', 'pauc'}"),
+        (["--effort", "most"], "must be one of {'normal', 'high'}"),
+        (["--objective", "pauc", "--basis-from", "m.opauc"], "--objective is fixed by the model of --basis-from"),
         (["--max-gap", "3", "--solver", "exact"], "--max-gap is for"),
     ],
 )

@@ -180,7 +180,7 @@ def test_files_are_trained_for_the_objective(tmp_path):
     table = tmp_path / "table.csv"
     columns = np.column_stack([rows, labels])
     np.savetxt(table, columns, delimiter=",", header="a,b,c,d,y", comments="", fmt="%.17g")
-    trained = opauc.train(table, label="y", objective="pauc", max_fpr=0.05)
+    trained = opauc.train(table, label="y", solver="auto", objective="pauc", max_fpr=0.05)
     assert_allclose(trained.coef_, OPAUC(objective="pauc", max_fpr=0.05).fit(rows, labels).coef_, rtol=1e-9)
     with pytest.raises(ParameterError, match="max_fpr is for objective='pauc'"):
         opauc.train(table, label="y", max_fpr=0.05)

@@ -75,6 +75,12 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
     interaction_constraints : list of lists of str or int, default=None
         Groups of columns, by name or position: only columns of one group interact, in pairs, trees and crossed codes.
         Columns in no group are one more group.
+    objective : {"auc", "pauc"}, default="auc"
+        "pauc" is the partial AUC up to the false-positive rate `max_fpr`: next to the likelihood of all rows, two
+        mixtures that weigh the negatives with the highest scores are candidates; one is taken only where it ranks rows
+        of the initial sample held out better by more than a standard error. Scores of a mixture are no log-odds.
+    max_fpr : float, default=0.01
+        With objective="pauc": largest false-positive rate, in (0, 1].
     random_state : int, RandomState or None, default=None
         Seed of the initial sample.
     n_jobs : int or None, default=-1
@@ -109,6 +115,10 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
     selection_ : ModelSelection, or with K > 2 classes list of K of them
         Which candidate model was selected: the full one, or a simpler one that ranked the rows after the initial
         sample better.
+    objective_selection_ : ObjectiveSelection
+        With objective="pauc": the candidates, the partial AUC of each on rows of the initial sample held out, without
+        trees, and the one taken; only the first candidate where rows are too few to compare them (fewer than 50
+        positives, or than 20 negatives among the share `max_fpr`).
     leaks_ : list of Leak
         Columns that alone rank nearly all rows of the initial sample rightly (AUC above .999): they may have been
         recorded after the outcome. `fit` and `partial_fit` warn of them. With more than two classes none is looked for:
@@ -142,6 +152,8 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         drop: Sequence[str | int] | None = None,
         monotone_constraints: Mapping[str | int, int] | Sequence[int] | None = None,
         interaction_constraints: Sequence[Sequence[str | int]] | None = None,
+        objective: str = "auc",
+        max_fpr: float = 0.01,
         random_state: RandomState = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -156,6 +168,8 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         self.drop = drop
         self.monotone_constraints = monotone_constraints
         self.interaction_constraints = interaction_constraints
+        self.objective = objective
+        self.max_fpr = max_fpr
         self.random_state = random_state
         self.n_jobs = n_jobs
 

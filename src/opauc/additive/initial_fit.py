@@ -30,6 +30,8 @@ from opauc.additive.initial_sample import (
 from opauc.additive.kernels.rows import LEFT_OUT
 from opauc.additive.leaks import measure_inputs
 from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, check_model_arrays
+from opauc.additive.objective import PAUC
+from opauc.additive.partial_auc import JudgedSample, choose_objective
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, Growth, SearchPolicy, TreePolicy
 from opauc.additive.row_shards import sum_shards
@@ -120,6 +122,7 @@ def fit_basis(
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
     start = AdditiveLogistic.start(basis_columns(basis, constraints), initial)
     parts = LabeledSample(rows, labels, weights, categorical)
+    additive = basis
     model = parts.add_to(start, basis, others)
     if may_join:
         growths = policy.tree.growths(settings.effort, few_rows)
@@ -131,6 +134,8 @@ def fit_basis(
         basis, blend = accept_trees(basis, blend, policy.tree)
         model = model.merge_initial(parts.add_to(start, basis, validation)) if n_validation else model
         model = replace(model, columns=basis_columns(basis, constraints), blend=blend, lambdas=lambdas)
+    if settings.objective == PAUC:
+        model = choose_objective(additive, model, parts.judged(additive, order, policy), settings.max_fpr, policy)
     return BasisModel(basis, model.with_candidates())
 
 
@@ -145,6 +150,19 @@ class LabeledSample(NamedTuple):
     def coded(self, codes: ValueCodes, at: NDArray[np.int64], weights: Floats) -> CodedRows:
         """Return some of the rows as codes, with other weights."""
         return CodedRows(codes.of_rows(self.rows[at]), self.labels[at], weights)
+
+    def judged(self, basis: Basis, order: NDArray[np.int64], policy: AdditivePolicy) -> JudgedSample:
+        """Return the rows in an order that does not depend on how they came, in folds."""
+        rows, labels, weights = self.rows[order], self.labels[order], self.weights[order]
+        ordered = LabeledSample(rows, labels, weights, self.categorical)
+
+        def encode(at: NDArray[np.int64]) -> Iterator[BasisRows]:
+            return encode_rows(basis, rows[at], labels[at], weights[at])
+
+        def add(start: AdditiveLogistic, at: NDArray[np.int64]) -> AdditiveLogistic:
+            return ordered.add_to(start, basis, at)
+
+        return JudgedSample(rows, labels, weights, _assign_folds(labels, policy.tree.n_folds), encode, add)
 
     def add_to(self, start: AdditiveLogistic, basis: Basis, at: NDArray[np.int64]) -> AdditiveLogistic:
         """Return a model of no rows with some of the rows added."""

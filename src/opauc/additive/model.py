@@ -24,6 +24,7 @@ from opauc.additive.constraints.fit import (
 from opauc.additive.crossed.sums import CROSSED_SCHEMA, CrossedSums
 from opauc.additive.drift import BIN_COUNTS_SCHEMA, BinCounts
 from opauc.additive.fit import PenalizedFit
+from opauc.additive.objective import OBJECTIVE_SCHEMA, Objective
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, SmoothingPolicy
 from opauc.additive.random_effects import (
@@ -53,6 +54,7 @@ from opauc.additive.trees.blend import ADDITIVE, BLEND_SCHEMA, INTERCEPT, TREES,
 from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_prefix
 from opauc.core.logistic import linearize
 from opauc.core.model import never_added
+from opauc.errors import IncompatibleMomentsError
 from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays
 
 # Share of a count by which rounding may move it.
@@ -60,7 +62,7 @@ MAX_LOST = 1e-9
 NO_GROUPS = np.empty(0, np.int64)
 # The arrays of a model begin with these names.
 SUMS, RANDOM_EFFECTS, CANDIDATES, BIN_COUNTS = "sums.", "random_effects.", "candidates.", "bin_counts."
-BLEND, CROSSED = "blend.", "crossed."
+BLEND, CROSSED, OBJECTIVE = "blend.", "crossed.", "objective."
 SCHEMA = {
     "lambdas": ArrayRule("float64", "groups", low=0),
     "first_counts": ArrayRule("float64", "2", low=0),
@@ -70,6 +72,7 @@ SCHEMA = {
 }
 OF_EFFECTS, OF_BLEND = add_prefix(RANDOM_EFFECTS, EFFECTS_SCHEMA), add_prefix(BLEND, BLEND_SCHEMA)
 OF_CROSSED = add_prefix(CROSSED, CROSSED_SCHEMA)
+OF_OBJECTIVE = add_prefix(OBJECTIVE, OBJECTIVE_SCHEMA)
 
 
 class BasisRows(NamedTuple):
@@ -177,6 +180,7 @@ class AdditiveLogistic:
     bin_counts: BinCounts
     crossed: CrossedSums
     blend: Blend | None = None  # with the trees of the basis, if it has any
+    objective: Objective | None = None  # for the partial AUC, which may weigh rows by their score at that point
 
     @classmethod
     def start(cls, columns: BasisColumns, fit: PenalizedFit) -> Self:
@@ -195,19 +199,20 @@ class AdditiveLogistic:
     def update_initial(self, batches: Iterable[BasisRows]) -> Self:
         """Return the model with the rows of the warm-up buffer added."""
         bin_counts, effects = self.bin_counts, RandomEffectAccumulator(self.random_effects, self.sums.expansion_point)
-        crossed = self.crossed.copy()
+        crossed, counts = self.crossed.copy(), self.sums.class_counts.copy()
 
         def labeled() -> Iterator[LabeledRows]:
-            nonlocal bin_counts
+            nonlocal bin_counts, counts
             for batch in batches:
                 bin_counts = bin_counts.update_initial(batch.columns, batch.weight)
-                self._add_levels(crossed, batch)
+                weighted = self._weigh(batch)
+                self._add_levels(crossed, weighted)
                 if batch.indicators is not None:
-                    effects.add(batch.labeled, batch.indicators)
-                yield batch.labeled
+                    effects.add(weighted.labeled, batch.indicators, batch.weight)
+                counts += np.bincount(batch.labels, batch.weight, minlength=2)
+                yield weighted.labeled
 
-        sums = self.sums.update_all(labeled())
-        counts = sums.class_counts
+        sums = replace(self.sums.update_all(labeled()), class_counts=counts)
         return replace(
             self,
             sums=sums,
@@ -216,6 +221,13 @@ class AdditiveLogistic:
             bin_counts=bin_counts,
             crossed=crossed,
         )
+
+    def _weigh(self, batch: BasisRows) -> BasisRows:
+        """Return the batch with the weights that its rows have in the loss."""
+        if self.objective is None or not self.objective.is_weighted:
+            return batch
+        scores = batch.columns @ self.sums.expansion_point
+        return batch._replace(weight=self.objective.weights(scores, batch.labels, batch.weight))
 
     def _add_levels(self, crossed: CrossedSums, batch: BasisRows) -> None:
         """Add a batch to the sums of crossed codes, linearized at the expansion point."""
@@ -269,11 +281,11 @@ class AdditiveLogistic:
     def update(self, batches: Iterable[BasisRows]) -> Self:
         """Return the model with later rows added; the candidates score fresh rows first."""
         candidates, bin_counts, blend = self.candidates, self.bin_counts, self.blend
-        crossed = self.crossed.copy()
+        crossed, counts = self.crossed.copy(), self.sums.class_counts.copy()
         effects = RandomEffectAccumulator(self.random_effects, self.sums.expansion_point)
 
         def labeled() -> Iterator[LabeledRows]:
-            nonlocal candidates, bin_counts, blend
+            nonlocal candidates, bin_counts, blend, counts
             for batch in batches:
                 blended = None
                 if blend is not None:
@@ -281,15 +293,18 @@ class AdditiveLogistic:
                     assert fresh.leaves is not None, "later rows of a model with trees have leaves"
                     assert fresh.additive is not None, "and additive scores"
                     blended = blend.scores(fresh.additive, fresh.leaves)
-                    blend = blend.update(fresh.additive, fresh.leaves, fresh.labels, fresh.weight)
+                    weight = self._weigh(fresh).weight
+                    blend = blend.update(fresh.additive, fresh.leaves, fresh.labels, weight)
                 candidates = candidates.update(*batch.labeled, batch.fresh, blended)
                 bin_counts = bin_counts.update(batch.columns, batch.weight)
-                self._add_levels(crossed, batch)
+                weighted = self._weigh(batch)
+                self._add_levels(crossed, weighted)
                 if batch.indicators is not None:
-                    effects.add(batch.labeled, batch.indicators)
-                yield batch.labeled
+                    effects.add(weighted.labeled, batch.indicators, batch.weight)
+                counts += np.bincount(batch.labels, batch.weight, minlength=2)
+                yield weighted.labeled
 
-        sums = self.sums.update_all(labeled())
+        sums = replace(self.sums.update_all(labeled()), class_counts=counts)
         return replace(
             self,
             sums=sums,
@@ -302,6 +317,7 @@ class AdditiveLogistic:
 
     def merge(self, other: AdditiveLogistic) -> Self:
         """Return the model of the rows of both, which must have the same basis."""
+        self._check_same_objective(other)
         return replace(
             self,
             sums=self.sums.merge(other.sums),
@@ -324,6 +340,7 @@ class AdditiveLogistic:
 
     def without(self, other: AdditiveLogistic) -> Self:
         """Return the model of the rows that are not in `other`, which must have the same basis."""
+        self._check_same_objective(other)
         return replace(
             self,
             sums=self.sums.subtract(other.sums),
@@ -333,6 +350,15 @@ class AdditiveLogistic:
             crossed=self.crossed.subtract(other.crossed),
             blend=None if self.blend is None or other.blend is None else self.blend.subtract(other.blend),
         )
+
+    def _check_same_objective(self, other: AdditiveLogistic) -> None:
+        """Raise unless rows weigh the same in both."""
+        if self.objective is not other.objective and (
+            self.objective is None or not self.objective.is_same(other.objective)
+        ):
+            raise IncompatibleMomentsError(
+                "models of different objectives do not merge; begin one with an empty copy of the other"
+            )
 
     def check_part(self, other: AdditiveLogistic) -> None:
         """Raise unless the rows of `other` can be among these: no count or curvature may fall below zero."""
@@ -478,6 +504,8 @@ class AdditiveLogistic:
             arrays |= add_prefix(CROSSED, self.crossed.to_arrays())
         if self.blend is not None:
             arrays |= add_prefix(BLEND, self.blend.to_arrays())
+        if self.objective is not None:
+            arrays |= add_prefix(OBJECTIVE, self.objective.to_arrays())
         arrays |= add_prefix(CANDIDATES, self.candidates.to_arrays())
         return arrays | add_prefix(BIN_COUNTS, self.bin_counts.to_arrays())
 
@@ -498,6 +526,7 @@ class AdditiveLogistic:
             BinCounts.from_arrays(with_prefix(BIN_COUNTS, arrays)),
             CrossedSums.from_arrays(crossed) if crossed else CrossedSums.empty(0),
             None if trees is None else Blend.from_arrays(trees, n_additive, with_prefix(BLEND, arrays)),
+            Objective.from_arrays(objective) if (objective := with_prefix(OBJECTIVE, arrays)) else None,
         )
 
 
@@ -515,6 +544,8 @@ def check_model_arrays(
     n_models = len(MODELS_WITHOUT_TREES if trees is None else MODELS)
     sizes = {"groups": groups.kinds.size, "columns": groups.n_columns, "models": n_models, "effects": n_effects}
     schema = SCHEMA | (OF_EFFECTS if n_effects else {}) | (OF_CROSSED if n_levels else {})
+    if any(name.startswith(OBJECTIVE) for name in arrays):
+        schema |= OF_OBJECTIVE
     if trees is not None:
         n_additive = groups.n_columns + n_effects + n_levels
         sizes |= {"leaves": trees.n_leaves, "coded": trees.codes.n_coded, "additive": n_additive}

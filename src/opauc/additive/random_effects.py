@@ -87,7 +87,7 @@ class RandomEffectSums(Mergeable):
         """Return the sums with batches of rows added, linearized at these weights."""
         accumulator = RandomEffectAccumulator(self, expansion_point)
         for rows, indicators in batches:
-            accumulator.add(rows, indicators)
+            accumulator.add(rows, indicators, rows[2])
         return accumulator.finish()
 
     def merge(self, other: Self) -> Self:
@@ -170,8 +170,8 @@ class RandomEffectAccumulator:
         self._shared_before, self._shared = sums.shared, csr_array(sums.shared.shape)
         self._expansion_point = expansion_point
 
-    def add(self, batch: LabeledRows, indicators: csr_array) -> None:
-        """Add labeled rows with the indicators of their categories."""
+    def add(self, batch: LabeledRows, indicators: csr_array, sample_weight: Floats | None) -> None:
+        """Add labeled rows, weighted as in the loss, with the indicators of their categories and their own weights."""
         rows, labels, weight = batch
         sparse = rows if isinstance(rows, csr_array) else csr_array(rows, dtype=np.float64)
         curvature, target = linearize_rows(sparse, labels, weight, self._expansion_point)
@@ -179,7 +179,7 @@ class RandomEffectAccumulator:
         self._curvature += indicators.T @ curvature
         self._rhs += indicators.T @ target
         self._squares += indicators.T @ (target - curvature * (sparse @ self._expansion_point)) ** 2
-        self._counts += indicators.T @ (np.ones(labels.size) if weight is None else weight)
+        self._counts += indicators.T @ (np.ones(labels.size) if sample_weight is None else sample_weight)
         if indicators.nnz > np.count_nonzero(np.diff(indicators.indptr)):  # a row has two categories
             both = (indicators.T @ (indicators * curvature[:, None])).tocoo()
             off_diagonal = both.row != both.col

@@ -16,7 +16,8 @@ from opauc.additive.drift import BinCounts
 from opauc.additive.editing.ledger import Edits, SavedEdit
 from opauc.additive.initial_fit import BasisModel
 from opauc.additive.initial_sample import WarmUpBuffer
-from opauc.additive.model import AdditiveLogistic, BasisColumns, FinalWeights
+from opauc.additive.model import OBJECTIVE, AdditiveLogistic, BasisColumns, FinalWeights
+from opauc.additive.objective import Objective
 from opauc.additive.penalties import Penalties
 from opauc.additive.random_effects import RandomEffectSums
 from opauc.additive.selection import MODELS, SAMPLE, CandidateModels, ModelSelection
@@ -69,7 +70,7 @@ class ScoringHeader(TypedDict):
     removed_rows: int
     removed_initial_rows: int
     edits: list[SavedEdit]
-    settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
+    settings: dict[str, bool | int | float | str | list[list[int | str]] | list[int | str] | None]
     constraints: SavedConstraints
     selection: SavedSelection
 
@@ -121,7 +122,9 @@ class ScoringOnlyFit(AdditiveFit):
         )  # fmt: skip
         return cls(
             fit.settings, fit.categorical, 0, WarmUpBuffer.empty(fit.n_features),
-            _without_sums(basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts),
+            _without_sums(
+                basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts, model.objective
+            ),
             removed=fit.removed, constraints=fit.constraints, policy=fit.policy, edits=fit.edits,
             weights=weights, selection=fit.final.selection, terms=saved,
         )  # fmt: skip
@@ -176,6 +179,8 @@ class ScoringOnlyFit(AdditiveFit):
         if saved.trees is not None:
             arrays |= add_prefix(TREES, to_small_arrays(saved.trees))
         arrays |= add_prefix(BASIS, replace(basis, trees=None).to_arrays())
+        if model.objective is not None:
+            arrays |= add_prefix(OBJECTIVE, model.objective.to_arrays())
         name, aucs, rows = self.selection
         selection = {"model": name, "aucs": dict(aucs), "rows": list(rows)}
         header = {
@@ -211,7 +216,9 @@ class ScoringOnlyFit(AdditiveFit):
             "inputs": basis.n_inputs, "columns": basis.n_columns, "effects": basis.random_effects.size,
             "weights": basis.n_columns + basis.random_effects.size, "level_bytes": -(-basis.crossed.size // 8),
         }  # fmt: skip
-        own = {name: array for name, array in arrays.items() if not name.startswith((BASIS, TREES, EDITS))}
+        own = {name: array for name, array in arrays.items() if not name.startswith((BASIS, TREES, EDITS, OBJECTIVE))}
+        weighting = with_prefix(OBJECTIVE, arrays)
+        objective = Objective.from_arrays(weighting) if weighting else None
         edits = Edits.from_parts(basis, checked["edits"], with_prefix(EDITS, arrays))
         sizes = check_arrays(SCHEMA, own, known)
         is_known = selection["model"] in (*MODELS, SAMPLE) and set(selection["aucs"]) <= set(MODELS)
@@ -233,7 +240,7 @@ class ScoringOnlyFit(AdditiveFit):
         negative, positive = selection["rows"]
         fit = cls(
             settings, own["categorical"], 0, WarmUpBuffer.empty(basis.n_inputs),
-            _without_sums(basis, own["class_counts"], own["level_counts"], counts),
+            _without_sums(basis, own["class_counts"], own["level_counts"], counts, objective),
             removed=ForgetReport(checked["removed_rows"], checked["removed_initial_rows"]), terms=saved,
             constraints=constraints,
             weights=np.concatenate([own["weights"], effects, leaves]),
@@ -245,12 +252,16 @@ class ScoringOnlyFit(AdditiveFit):
         return fit
 
 
-def _without_sums(basis: Basis, class_counts: Floats, level_counts: Floats, bin_counts: BinCounts) -> BasisModel:
+def _without_sums(
+    basis: Basis, class_counts: Floats, level_counts: Floats, bin_counts: BinCounts, objective: Objective | None
+) -> BasisModel:
     """Return a basis and a model of it that has counts of rows, and sums of no columns."""
     no_penalties = Penalties(basis.groups, (None,) * basis.groups.kinds.size)
     columns = BasisColumns(no_penalties, basis.main_columns(), basis.certain_columns())
     sums = replace(LinearizedSums.empty(0), class_counts=class_counts)
     effects = replace(RandomEffectSums.empty(level_counts.size, 0), counts=level_counts)
     candidates, crossed = CandidateModels.of(np.empty((0, 0))), CrossedSums.empty(0)
-    model = AdditiveLogistic(columns, np.empty(0), np.zeros(2), sums, effects, candidates, bin_counts, crossed)
+    model = AdditiveLogistic(
+        columns, np.empty(0), np.zeros(2), sums, effects, candidates, bin_counts, crossed, objective=objective
+    )
     return BasisModel(basis, model)

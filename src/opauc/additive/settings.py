@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.additive.objective import AUC, OBJECTIVES
 from opauc.additive.policy import EFFORTS, NORMAL, SAMPLE_POLICY, SamplePolicy
-from opauc.core.parameters import SWITCH, Count, Option, Seed, is_whole, parameter
+from opauc.core.parameters import SHARE, SWITCH, Count, Option, Seed, is_whole, parameter
 from opauc.data.schema.table import TableSchema
 from opauc.errors import Parameter, ParameterError, unknown_name
 from opauc.types import RandomState
@@ -128,6 +129,8 @@ class AdditiveSettings:
     drop: tuple[str | int, ...] = parameter((), ColumnList())
     monotone_constraints: tuple[tuple[str | int, int], ...] = parameter((), Monotone())
     interaction_constraints: tuple[tuple[int, ...], ...] | None = parameter(None, InteractionGroups())
+    objective: str = parameter(AUC, Option(OBJECTIVES))
+    max_fpr: float = parameter(0.01, SHARE)
     random_state: RandomState = parameter(None, Seed())
 
 

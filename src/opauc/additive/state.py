@@ -52,7 +52,7 @@ class AdditiveHeader(TypedDict):
     removed_rows: int
     removed_initial_rows: int
     edits: list[SavedEdit]
-    settings: dict[str, bool | int | str | list[list[int | str]] | list[int | str] | None]
+    settings: dict[str, bool | int | float | str | list[list[int | str]] | list[int | str] | None]
     constraints: SavedConstraints
 
 

@@ -25,7 +25,7 @@ SOLVERS = (GAM, AUTO, "exact", "sgd", SELECTION)
 LINEAR_OPTIONS = (
     "alpha", "rank", "eta0", "learning_rate", "average", "standardize", "forgetting_factor", "horizon", "cv",
     "criterion", "one_standard_error", "loss", "pairs",
-    "group_weight", "max_gap", "objective", "max_fpr",
+    "group_weight", "max_gap",
 )  # fmt: skip
 LINEAR_READING = ("groups", "missing", "hash_bits", "n_features", "zero_based")
 ADDITIVE_OPTIONS = ("init_size", "trees", "effort")
@@ -66,10 +66,10 @@ class TrainOptions:
         With alpha="auto": what the folds are judged by.
     one_standard_error : bool
         With alpha="auto": whether to take the largest penalty within one standard error of the best.
-    objective : str
-        As in `OPAUC`.
+    objective : {"auc", "pauc"}
+        As in `OnePassGAM` and `OPAUC`.
     max_fpr : float, optional
-        As in `OPAUC`.
+        As in `OnePassGAM` and `OPAUC`.
     pairs : str
         As in `OPAUC`, with the column `groups`.
     group_weight : str
@@ -235,8 +235,14 @@ class TrainOptions:
             parameters["monotone_constraints"] = self._directions()
             if self.max_columns != TrainOptions.max_columns:
                 parameters["max_columns"] = self.max_columns
-            gam: FitFactory = FACTORIES["OnePassGAM"](parameters)
-            return gam
+            parameters |= self._objective(given)
+            gam: Any = FACTORIES["OnePassGAM"](parameters)
+            try:
+                gam.settings()  # before anything is read
+            except ValueError as error:
+                raise InputError(str(error)) from error
+            additive_factory: FitFactory = gam
+            return additive_factory
         for name in (*ADDITIVE_OPTIONS, *CONSTRAINT_OPTIONS, "max_columns"):
             if name in given:
                 raise ParameterError(Parameter(name), " is for additive models; this is a linear one")
@@ -295,6 +301,8 @@ class TrainOptions:
         """Return the loss and the objective where they are not the defaults."""
         if self.objective == "auc" and "max_fpr" in given:
             raise ParameterError(Parameter("max_fpr"), " is for ", Parameter("objective", "pauc"))
+        if self.objective != "auc" and self.basis_from is not None:
+            raise ParameterError(Parameter("objective"), " is fixed by the model of ", Parameter("basis_from"))
         found: Json = {} if self.loss == "square" else {"loss": self.loss}
         return found if self.objective == "auc" else {**found, "objective": self.objective, "max_fpr": self.max_fpr}
 

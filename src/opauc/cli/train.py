@@ -138,19 +138,6 @@ def command(
             min=0,
         ),
     ] = 10_000,
-    objective: Annotated[
-        str,
-        typer.Option(
-            help="What a linear model is chosen by: auc, or pauc, the partial AUC up to --max-fpr.",
-            rich_help_panel=LINEAR,
-        ),
-    ] = "auc",
-    max_fpr: Annotated[
-        float,
-        typer.Option(
-            help="With --objective pauc: largest false-positive rate, above 0, at most 1.", rich_help_panel=LINEAR
-        ),
-    ] = 0.01,
     loss: Annotated[
         str,
         typer.Option(
@@ -159,6 +146,19 @@ def command(
             rich_help_panel=LINEAR,
         ),
     ] = "square",
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="What the model is chosen by: auc, or pauc, the partial AUC up to --max-fpr.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = "auc",
+    max_fpr: Annotated[
+        float,
+        typer.Option(
+            help="With --objective pauc: largest false-positive rate, above 0, at most 1.", rich_help_panel=TRAINING
+        ),
+    ] = 0.01,
     init_size: Annotated[
         int | None,
         typer.Option(

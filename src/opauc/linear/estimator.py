@@ -14,6 +14,7 @@ from opauc.core.loop import Trainer
 from opauc.core.mergeable import LabeledSums
 from opauc.core.model import Model
 from opauc.core.parameters import NON_NEGATIVE, check_param
+from opauc.core.partial_auc import ObjectiveSelection
 from opauc.core.solver import AnySolver
 from opauc.core.transaction import Transaction, changing, reading
 from opauc.data.encode.table_features import OneHotReading
@@ -23,7 +24,7 @@ from opauc.estimators.notebook import MAX_ROWS, FittedSummary, ShownPart, sign_o
 from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.linear.fit import LinearFit
 from opauc.linear.input import check_batch, check_known_batch, check_rows, set_reading
-from opauc.linear.partial_auc import ObjectiveSelection, PartialAuc
+from opauc.linear.partial_auc import PartialAuc
 from opauc.linear.resolve import LinearFactory, solver_factory, takes_several
 from opauc.linear.row_access import LinearRows
 from opauc.linear.scorer import LinearScorer

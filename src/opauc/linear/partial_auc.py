@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit
 
 from opauc.core.parameters import SHARE, parameter
+from opauc.core.partial_auc import LOGISTIC, ObjectiveSelection, PartialAucPolicy, TopWeight, choose_candidate
 from opauc.linear.exact_cv import ExactCV, Selection
 from opauc.linear.logistic import Logistic
 from opauc.linear.moments.classes import ClassMoments
@@ -21,40 +21,7 @@ from opauc.types import Floats
 SQUARE = "square"
 
 
-@dataclass(frozen=True)
-class PartialAucPolicy:
-    """The candidates of a partial AUC, and when a mixture is taken."""
-
-    # Of the weight of the negatives, the share on the top ones, and how many times max_fpr of them those are.
-    mixtures: tuple[tuple[float, float], ...] = ((0.3, 1.0), (0.6, 5.0))
-    max_top: float = 0.5  # share of the negatives that the top ones are at most
-    width: float = 0.5  # of the threshold, in steps from the top share to half of it
-    min_errors: float = 1.0  # standard errors by which a mixture must be better than the best of the others
-
-
 PARTIAL_AUC_POLICY = PartialAucPolicy()
-
-
-class ObjectiveSelection(NamedTuple):
-    """The candidates for a partial AUC, and the one taken.
-
-    Attributes
-    ----------
-    candidates : tuple of str
-        What each candidate minimizes.
-    partial_aucs : tuple of float
-        What each reached on rows held out, standardized as by McClish.
-    errors : tuple of float
-        The standard errors of the differences from the best candidate that is no mixture, by leaving out one
-        fold after the other.
-    chosen : int
-        The position of the candidate taken.
-    """
-
-    candidates: tuple[str, ...]
-    partial_aucs: tuple[float, ...]
-    errors: tuple[float, ...]
-    chosen: int
 
 
 @dataclass(frozen=True)
@@ -156,15 +123,9 @@ class PartialAuc(Logistic):
         """Return the candidates, the partial AUC of each on rows held out, and the one taken."""
         scores = self.fix(state).scores
         reached = scores.partial_aucs(self.max_fpr)
-        plain = int(reached[:2].argmax())
-        each = np.array([scores.partial_aucs(self.max_fpr, without=fold) for fold in range(self.cv)])
-        gains = each - each[:, [plain]]
-        errors = np.sqrt((self.cv - 1) * gains.var(axis=0))  # the jackknife over folds
-        better = reached - reached[plain] > policy.min_errors * errors
-        better[:2] = False
-        chosen = int(np.where(better, reached, -1.0).argmax()) if better.any() else plain
-        tops = [f"logistic, {share} on the top {self._top(times, policy):.3g}" for share, times in policy.mixtures]
-        return ObjectiveSelection((SQUARE, "logistic", *tops), tuple(reached.tolist()), tuple(errors.tolist()), chosen)
+        without_fold = np.array([scores.partial_aucs(self.max_fpr, without=fold) for fold in range(self.cv)])
+        candidates = (SQUARE, LOGISTIC, *policy.names(self.max_fpr))
+        return choose_candidate(candidates, reached, without_fold, 2, policy)
 
     def _mixtures(
         self, row_weights: Floats, negatives: Floats, weight: Floats, policy: PartialAucPolicy = PARTIAL_AUC_POLICY
@@ -172,18 +133,11 @@ class PartialAuc(Logistic):
         """Return the weights of rows in each loss, from the scores and weights of the first negatives."""
         found = row_weights.copy()
         for loss, (share, times) in enumerate(policy.mixtures, start=1):
-            top = self._top(times, policy)
-            threshold, above = np.quantile(negatives, [1.0 - top, 1.0 - top / 2.0])
-            width = max(policy.width * (above - threshold), 1e-6 * (1.0 + abs(threshold)))
-            taken = float(np.average(expit((negatives - threshold) / width), weights=weight))
+            top = TopWeight.of(negatives, weight, share, policy.top(times, self.max_fpr), policy)
             total = found[loss, NEGATIVE]
-            found[loss, [NEGATIVE, TOP]] = (1.0 - share) * total, share * total / taken
-            found[loss, [THRESHOLD, WIDTH]] = threshold, width
+            found[loss, [NEGATIVE, TOP]] = (1.0 - share) * total, share * total / top.mean
+            found[loss, [THRESHOLD, WIDTH]] = top.threshold, top.width
         return found
-
-    def _top(self, times: float, policy: PartialAucPolicy) -> float:
-        """Return the share of the negatives that are on top."""
-        return min(times * self.max_fpr, policy.max_top)
 
     def _held_out_weights(self, state: LinearizedMoments) -> Floats:
         """Return the minimizer of each candidate on the rows outside each fold, shape (candidates, folds, d)."""

@@ -18,6 +18,7 @@ from opauc.additive.selection import ModelSelection
 from opauc.additive.terms.reasons import FEATURE, Reasons, check_reasons, find_reasons, input_features
 from opauc.additive.terms.terms import Explanation, Term
 from opauc.core.parameters import Count, check_param
+from opauc.core.partial_auc import ObjectiveSelection
 from opauc.core.transaction import reading
 from opauc.data.frames import PandasTable, frame_library
 from opauc.estimators.notebook import MAX_ROWS, NO_DIRECTION, FittedSummary, ShownPart, auc_text
@@ -256,6 +257,16 @@ class GAMInspection(FittedGAM):
         with reading(self):
             selections = [fit.final.selection for fit in self._fitted.class_fits]
         return selections[0] if len(selections) == 1 else selections
+
+    @property
+    def objective_selection_(self) -> ObjectiveSelection:
+        """The candidates for a partial AUC, what each reached on rows held out, and the one taken."""
+        with reading(self):
+            check_is_fitted(self)
+            objective = self._fitted.current.model.objective
+        if objective is None:
+            raise AttributeError("objective_selection_ needs objective='pauc'")
+        return objective.selection
 
     @property
     def leaks_(self) -> list[Leak]:

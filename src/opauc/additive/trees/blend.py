@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -176,6 +176,12 @@ class Blend:
     def update(self, additive: Floats, leaves: NDArray[np.int32], labels: Labels, weight: Floats | None) -> Self:
         """Return the blend after more rows, given their scores by the additive model and their leaves."""
         return replace(self, sums=self.sums.merge(self._sums_of(additive, leaves, labels, weight)))
+
+    def reweighted(self, weights: Callable[[Floats, Labels, Floats | None], Floats]) -> Self:
+        """Return the blend whose validation rows weigh otherwise: a function of additive score, label and weight."""
+        rows, additive, _ = self.validation
+        weighted = rows._replace(weight=weights(additive, rows.labels, rows.weight))
+        return replace(self, validation=self.validation._replace(rows=weighted))
 
     def merge(self, other: Self) -> Self:
         """Return the blend after the rows of both."""
