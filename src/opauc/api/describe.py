@@ -323,7 +323,7 @@ def shown_terms(terms: Terms) -> list[ShownTerm]:
             term.importance,
             terms.shares_along(term.name),
             term.is_weak,
-        )  # fmt: skip
+        )
         for term in terms.list_terms()
     ]
 
