@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
@@ -105,7 +105,8 @@ class TopCommand(typer.core.TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  printed as it is laid out
         """Print the help."""
         verbs = [(name, command.help or "") for name, command in self.commands.items()]
-        options = [(_flags("", one), one.help or "") for one in (*self.params, self.get_help_option(ctx))]
+        options = [(_flags("", one), getattr(one, "help", None) or "") for one in self.params]
+        options.append((_flags("", self.get_help_option(ctx)), "Show this message and exit."))
         _print("opauc VERB [OPTIONS] ...", split_help(self.help or ""), {"Verbs": verbs, OPTIONS: options})
 
 
@@ -121,14 +122,14 @@ def _description(option: Any) -> str:
     return " ".join([option.help or "", *required, *([f"Default: {default}."] if default else [])])
 
 
-def _print(usage: str, text: HelpText, panels: dict[str, Sequence[tuple[str, str]]]) -> None:
+def _print(usage: str, text: HelpText, panels: Mapping[str, Sequence[tuple[str, str]]]) -> None:
     console = Console(highlight=False)
     console.width = min(console.width, MAX_WIDTH)
     for line in _lines(usage, text, panels):
         console.print(line)
 
 
-def _lines(usage: str, text: HelpText, panels: dict[str, Sequence[tuple[str, str]]]) -> Iterator[Text | Table]:
+def _lines(usage: str, text: HelpText, panels: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[Text | Table]:
     yield Text.assemble("Usage: ", (usage, "bold"))
     for paragraph in text.paragraphs:
         yield Text("\n" + paragraph)

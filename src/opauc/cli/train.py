@@ -15,7 +15,7 @@ from opauc.api.tables import data_or_query, paths_only, sources_of
 from opauc.api.train import run_training
 from opauc.cli import options as shared
 from opauc.cli.console import INTERRUPTED, Reporter
-from opauc.cli.options import LINEAR
+from opauc.cli.help import LINEAR
 from opauc.cli.train_report import report_cube, report_training, show_columns
 from opauc.errors import Parameter, ParameterError
 
