@@ -44,3 +44,9 @@ def test_its_figures_are_those_of_the_benchmark():
     for name, rows, cells in re.findall(r"^\| ([\w-]+) \| ([\d,]+) \|(.*)\|$", TEXT, re.MULTILINE):
         lines = re.findall(rf"^\| {name}(?: †)? \| {rows} \|.*$", page, re.MULTILINE)
         assert any(all(cell.replace("**", "").strip() in line for cell in cells.split("|")) for line in lines), name
+
+
+def test_what_its_examples_import_is_installed_with_it():
+    """The examples take a data frame, and pandas is no dependency: a stranger has what the page tells to install."""
+    installed = re.search(r"^python -m pip install \. (.*?) *#", TEXT, re.MULTILINE)[1].split()
+    assert ("as_frame=True" in TEXT) == ("pandas" in installed)

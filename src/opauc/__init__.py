@@ -1,8 +1,21 @@
-"""Models judged by AUC, trained in one pass over the data: additive models of raw tables, linear ones of any rows.
+"""Binary classifiers for AUC, trained in one pass over the data, in constant memory, with a scikit-learn API.
 
->>> from opauc import OPAUC
->>> OPAUC()
-OPAUC()
+- `OnePassGAM`: a generalized additive model with interactions for raw tables.
+- `OPAUC`, `OPAUCCV`: linear models that minimize the pairwise square loss; the latter chooses its penalty.
+- `train`, `update`, `evaluate`, `predict`, `compare`: the same from files and data frames, as the command `opauc` does.
+- `save`, `load`, `export`: model files, and models in other languages and formats.
+- `Cube`: models of any days, regions or hospitals, from the sums of each.
+- `opauc.metrics`: the AUC and other metrics of rankings, with intervals, tests and streaming forms.
+- `opauc.engines`, `opauc.baselines`: Dask, Spark and GPUs; the methods of the paper that `OPAUC` comes from.
+
+Every error of this library is an `OpaucError`.
+
+>>> from sklearn.datasets import load_breast_cancer
+>>> from opauc import OnePassGAM
+>>> X, y = load_breast_cancer(return_X_y=True)
+>>> model = OnePassGAM(random_state=0).fit(X[:400], y[:400])
+>>> model.score(X[400:], y[400:]) > 0.99
+True
 """
 
 from importlib import import_module

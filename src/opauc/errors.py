@@ -115,7 +115,7 @@ class StatisticsOverflowError(OpaucError, ValueError):
 
 
 class IncompatibleMomentsError(OpaucError, ValueError):
-    """Statistics that cannot be merged, taken out or loaded."""
+    """Statistics that cannot be merged, subtracted or loaded."""
 
 
 class UnknownNameError(OpaucError, KeyError, ValueError):
@@ -134,11 +134,11 @@ class EngineError(OpaucError, ValueError):
 
 
 class MissingEngineError(EngineError):
-    """A cluster or a device that is not installed or not available."""
+    """A library, a cluster or a device that a feature needs and that is not there; the message names the extra."""
 
 
 class DivergedError(OpaucError, ValueError):
-    """Descent left the range of float64: the step size is too large for the data."""
+    """Gradient descent left the range of float64: the step size is too large for the data."""
 
 
 class InputError(OpaucError, ValueError):
@@ -191,7 +191,7 @@ class InputWarning(Message, UserWarning):
 
 
 class DivergenceWarning(UserWarning):
-    """Descent does far worse than zero weights: the step size looks too large for the data."""
+    """Gradient descent does far worse than zero weights: the step size looks too large for the data."""
 
 
 class TreesUnavailableWarning(UserWarning):

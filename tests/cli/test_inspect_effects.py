@@ -104,7 +104,21 @@ def test_every_tree_term_has_its_own_line(model_with_trees, tmp_path, opauc):
         importance = model_with_trees.term_importances_[name]
         (line,) = [line for line in printed.splitlines() if line.startswith(name)]
         assert line.split()[2:] == ["trees", f"{importance:.3f}"]
-        assert {"name": name, "kind": "trees", "importance": pytest.approx(importance), "range": None} in found
+        facts = {"kind": "trees", "importance": pytest.approx(importance), "range": None, "weak": False}
+        assert {"name": name} | facts in found
+
+
+def test_pairs_of_little_evidence_are_called_weak(tmp_path, opauc):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 3))
+    labels = rng.random(3000) < 1 / (1 + np.exp(-1.5 * rows[:, 0] * rows[:, 1]))
+    fitted = library.OnePassGAM(interactions=[(0, 1), (0, 2)], trees=False, random_state=0).fit(rows, labels)
+    library.save(fitted, tmp_path / "model.opauc")
+    printed = opauc("inspect", tmp_path / "model.opauc").out
+    found = json.loads(opauc("inspect", tmp_path / "model.opauc", "--json").out)["additive"]["terms"]
+    assert re.search(r"^x0 × x1 +pair  ", printed, re.MULTILINE)
+    assert re.search(r"^x0 × x2 +pair, weak  ", printed, re.MULTILINE)
+    assert [term["name"] for term in found if term["weak"]] == ["x0 × x2"]
 
 
 def test_a_row_explained_says_what_the_row_had_where_features_are_in_trees(model_with_trees):

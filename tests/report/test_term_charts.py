@@ -207,6 +207,13 @@ def test_terms_that_the_model_selection_left_out_are_not_shown():
     assert [contribution.name for contribution in shown_contributions(row)] == ["x0", "x1"]
 
 
+def test_weak_pairs_come_last_and_say_so():
+    weak = pair("day", importance=0.9, is_weak=True)
+    section = terms_html(terms=[weak, pair(importance=0.2)], n_terms=2)
+    assert section.count("Weak evidence of an interaction") == 1
+    assert section.index("age × job") < section.index("<h3><bdi>day × job") < section.index("Weak evidence")
+
+
 def test_maps_have_one_color_scale_and_those_within_error_are_not_drawn():
     values = np.array([[0.1, -0.1], [0.2, 0.0], [0.0, 0.1]])
     maps = [pair(values=10.0 * values), pair("hour", values=values, standard_errors=np.full((3, 2), 0.01))]

@@ -128,6 +128,11 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
     dropped_columns_ : tuple of str
         Columns of a table that are not used: constant and empty ones, row counters, identifiers and free text.
 
+    See Also
+    --------
+    OPAUC : Linear model that minimizes the pairwise square loss; for sparse rows too.
+    opauc.train : The same from files, by one call.
+
     Examples
     --------
     >>> import pandas as pd

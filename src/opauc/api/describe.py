@@ -358,7 +358,14 @@ def shown_terms(terms: Terms) -> list[ShownTerm]:
     """Return every term with the share of the rows along it, the most important first."""
     return [
         ShownTerm(
-            term.name, term.inputs, term.at, term.value, term.error, term.importance, terms.shares_along(term.name)
+            term.name,
+            term.inputs,
+            term.at,
+            term.value,
+            term.error,
+            term.importance,
+            terms.shares_along(term.name),
+            term.is_weak,
         )
         for term in terms.list_terms()
     ]
@@ -386,7 +393,8 @@ def terms_as_text(shown: Sequence[ShownTerm]) -> dict[str, str]:
 def _term_as_text(term: ShownTerm) -> str:
     limits = term.range()
     ends = "" if limits is None else f"   {limits[0]:+.3f} to {limits[1]:+.3f}"
-    return f"{term.kind:<12} {term.importance:.3f}{ends}"
+    kind = f"{term.kind}, weak" if term.is_weak else term.kind
+    return f"{kind:<12} {term.importance:.3f}{ends}"
 
 
 def terms_as_json(terms: Terms) -> Json:
@@ -394,7 +402,13 @@ def terms_as_json(terms: Terms) -> Json:
     model, aucs, _ = terms.solution.final.selection
     return {
         "terms": [
-            {"name": term.name, "kind": term.kind, "importance": term.importance, "range": term.range()}
+            {
+                "name": term.name,
+                "kind": term.kind,
+                "importance": term.importance,
+                "range": term.range(),
+                "weak": term.is_weak,
+            }
             for term in shown_terms(terms)
         ],
         "selection": {"model": model, "aucs": aucs},

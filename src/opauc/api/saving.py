@@ -81,6 +81,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     model : estimator or statistics
         What was saved.
 
+    Raises
+    ------
+    UnreadableFileError
+        If the file is missing, damaged, or not of this library.
+
     Examples
     --------
     >>> import opauc

@@ -17,12 +17,21 @@ from typing import Annotated
 import typer
 
 from opauc.cli.console import INTERRUPTED, shorten, shown_text
+from opauc.cli.help import TopCommand, VerbCommand
 from opauc.errors import Message, OpaucError, Parameter, unknown_name
 from opauc.version import __version__
 
 # A longer message quotes a file; it is cut.
 MAX_MESSAGE_LENGTH = 1000
 VERSION = "--version"
+HELP = """Train models that maximize the AUC in one pass over the data: raw tables and sparse rows.
+
+Each verb has its own help: opauc VERB --help.
+
+Example: opauc train orders.csv --label returned
+Example: opauc evaluate orders.opauc later.csv --report page.html
+Example: opauc predict orders.opauc new.csv -o scores.txt
+"""
 # The first lines of the verbs' own help: `opauc --help` imports none of them, and starts faster so.
 VERBS = {
     "train": "Train a model on labeled rows in one pass.",
@@ -52,7 +61,8 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     """Return the application: the module of each verb has a function `command`; that of the verb given is imported."""
     app = typer.Typer(
         name="opauc",
-        help="Train models that maximize the AUC in one pass over the data: raw tables and sparse rows.",
+        cls=TopCommand,
+        help=HELP,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -61,7 +71,7 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     for name, summary in VERBS.items():
         is_given = name in arguments[:1]
         command = import_module(f"opauc.cli.{name}").command if is_given else _not_imported
-        app.command(name=name, help=None if is_given else summary)(command)
+        app.command(name=name, help=None if is_given else summary, cls=VerbCommand)(command)
     app.callback()(_top)
     return app
 

@@ -57,6 +57,9 @@ def command(
     features. The data is read twice: once for training, once for scoring. Methods
     of other libraries keep their rows in memory and are left out beyond 1 GiB. The first
     metric of --metric, by default the AUC, orders the methods and is tested.
+
+    Example: opauc compare orders.csv --label returned
+    Example: opauc compare orders.csv --label returned --methods gam,lightgbm --held-out 0.3
     """
     reading = shared.reading_options(
         format=format_, label=label, features=features, categorical=categorical, numeric=numeric, drop=drop,

@@ -59,6 +59,8 @@ def command(
     and stay so when the model is updated, merged or forgets rows. The price is printed
     first: the rise of the log loss, estimated from the sums in the file, and the AUC if
     labeled rows are given. Names of several columns are separated by commas.
+
+    Example: opauc constrain orders.opauc later.csv --increasing amount -o constrained.opauc
     """
     if output is not None:
         check_writable(output)

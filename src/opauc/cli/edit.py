@@ -49,6 +49,9 @@ def command(
     --apply the patch is checked and a new model is written, whose edited terms stay as they
     are while all others are the optimum given them. A ledger in the model says who, when
     and why; `opauc inspect` prints it.
+
+    Example: opauc edit orders.opauc -o terms.html
+    Example: opauc edit orders.opauc --apply patch.json -o edited.opauc
     """
     reporter = Reporter(json, quiet)
     if apply is None:

@@ -63,7 +63,11 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Evaluate how well a model ranks labeled rows."""
+    """Evaluate how well a model ranks labeled rows.
+
+    Example: opauc evaluate orders.opauc later.csv --report page.html
+    Example: opauc evaluate new.opauc later.csv --against orders.opauc --at-least 0.75
+    """
     if report is not None:
         check_writable(report)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT

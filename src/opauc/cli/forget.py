@@ -37,6 +37,8 @@ def command(
     command says how many of the rows were in the initial sample that it was fitted to.
     A model does not record its other rows: the command warns only where a whole file
     was never trained on.
+
+    Example: opauc forget orders.opauc customer.csv -o without.opauc
     """
     check_writable(output)
     reporter = Reporter(json, quiet)

@@ -42,7 +42,11 @@ def command(
     ],
     json: shared.Json = False,
 ) -> int:
-    """Print the content of a model, checkpoint or statistics file; nothing in it is executed."""
+    """Print the content of a model, checkpoint or statistics file; nothing in it is executed.
+
+    Example: opauc inspect orders.opauc
+    Example: opauc inspect orders.opauc --json
+    """
     content = kind, header, arrays = read_checksummed(file)
     shapes = {name: f"{array.dtype} {'×'.join(map(str, array.shape)) or '1'}" for name, array in arrays.items()}
     model = model_in(file, *content) if kind == MODEL else None

@@ -30,6 +30,8 @@ def command(
 
     Segments of a cube are such models: opauc merge cube/day=2026-11-*/country=NL -o M.
     With --minus the rows of other models are subtracted: a day is removed by its file.
+
+    Example: opauc merge monday.opauc tuesday.opauc -o both.opauc
     """
     check_writable(output)
     merged = merge_files(models, minus or ())

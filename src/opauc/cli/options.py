@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from opauc.cli.help import LINEAR
 from opauc.data.bad_rows import BadRows
 from opauc.data.options import ReadOptions
 from opauc.errors import InputError, MalformedRowError, Parameter, ParameterError
@@ -16,7 +17,7 @@ from opauc.errors import InputError, MalformedRowError, Parameter, ParameterErro
 if TYPE_CHECKING:
     from opauc.metrics.ranking_metric import RankingMetric
 
-READING, LINEAR, ROWS, ENGINES, CHECKPOINTS = "Reading", "Linear models", "Bad rows", "Engines", "Checkpoints"
+READING, ROWS, ENGINES, CHECKPOINTS = "Reading", "Bad rows", "Engines", "Checkpoints"
 CONSTRAINTS = "Constraints"
 
 Data = Annotated[
@@ -79,6 +80,7 @@ Format = Annotated[
     str | None,
     typer.Option(
         "--format",
+        metavar="FORMAT",
         help="libsvm, csv, tsv, parquet, arrow, jsonl or numpy. Default: inferred from the file name or the first "
         "line.",
         rich_help_panel=READING,
@@ -88,37 +90,45 @@ Label = Annotated[
     str | None,
     typer.Option(
         "--label",
+        metavar="COLUMN",
         help="Label column, by name or by position from 0. Default: the one named label, target, class or y.",
         rich_help_panel=READING,
     ),
 ]
 Features = Annotated[
     str | None,
-    typer.Option("--features", help="Columns to train on, separated by commas. Default: all but the label.",
+    typer.Option("--features", metavar="COLUMNS",
+                 help="Columns to train on, separated by commas. Default: all but the label.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Categorical = Annotated[
     str | None,
-    typer.Option("--categorical", help="Columns to read as categories whatever is inferred, separated by commas.",
+    typer.Option("--categorical", metavar="COLUMNS",
+                 help="Columns to read as categories whatever is inferred, separated by commas.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Numeric = Annotated[
     str | None,
-    typer.Option("--numeric", help="Columns to read as numbers whatever is inferred, separated by commas.",
+    typer.Option("--numeric", metavar="COLUMNS",
+                 help="Columns to read as numbers whatever is inferred, separated by commas.",
                  rich_help_panel=READING),
 ]  # fmt: skip
 Drop = Annotated[
     str | None,
-    typer.Option("--drop", help="Columns to leave out, separated by commas.", rich_help_panel=READING),
+    typer.Option(
+        "--drop", metavar="COLUMNS", help="Columns to leave out, separated by commas.", rich_help_panel=READING
+    ),
 ]
 Increasing = Annotated[
     str | None,
-    typer.Option("--increasing", help="Numeric columns in which the score never falls, separated by commas.",
+    typer.Option("--increasing", metavar="COLUMNS",
+                 help="Numeric columns in which the score never falls, separated by commas.",
                  rich_help_panel=CONSTRAINTS),
 ]  # fmt: skip
 Decreasing = Annotated[
     str | None,
-    typer.Option("--decreasing", help="Numeric columns in which the score never rises, separated by commas.",
+    typer.Option("--decreasing", metavar="COLUMNS",
+                 help="Numeric columns in which the score never rises, separated by commas.",
                  rich_help_panel=CONSTRAINTS),
 ]  # fmt: skip
 ExplainColumns = Annotated[
@@ -127,7 +137,8 @@ ExplainColumns = Annotated[
 ]
 Groups = Annotated[
     str | None,
-    typer.Option("--groups", help="Column of groups, by name: with --alpha auto, rows of one group are in one fold. "
+    typer.Option("--groups", metavar="COLUMN",
+                 help="Column of groups, by name: with --alpha auto, rows of one group are in one fold. "
                  "It is not a feature.", rich_help_panel=LINEAR),
 ]  # fmt: skip
 Decimal = Annotated[

@@ -87,7 +87,11 @@ def command(
     max_bad_rows: shared.MaxBadRows = None,
     json: shared.Json = False,
 ) -> int:
-    """Score rows with a model; labels in the data are ignored and need not be there."""
+    """Score rows with a model; labels in the data are ignored and need not be there.
+
+    Example: opauc predict orders.opauc new.csv -o scores.txt
+    Example: opauc predict orders.opauc new.csv --response probability --keep order > scores.csv
+    """
     check_response(response)
     sources = sources_of(data_or_query(data, sql, database))
     passthrough, found = shared.names(keep), None

@@ -27,7 +27,10 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Write a report, one HTML page, on how well a model ranks labeled rows."""
+    """Write a report, one HTML page, on how well a model ranks labeled rows.
+
+    Example: opauc report orders.opauc later.csv -o page.html
+    """
     check_writable(output)
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows)
     columns = GroupColumns(by=by)

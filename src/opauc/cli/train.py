@@ -15,7 +15,7 @@ from opauc.api.tables import data_or_query, paths_only, sources_of
 from opauc.api.train import run_training
 from opauc.cli import options as shared
 from opauc.cli.console import INTERRUPTED, Reporter
-from opauc.cli.options import LINEAR
+from opauc.cli.help import LINEAR
 from opauc.cli.train_report import report_cube, report_training, show_columns
 from opauc.errors import Parameter, ParameterError
 
@@ -266,10 +266,13 @@ def command(
 ) -> int:
     """Train a model on labeled rows in one pass.
 
-    A table needs only --label: opauc train customers.csv --label churned.
-    Column types are inferred, strings, dates and missing values included, and an
+    A table needs only --label. Column types are inferred, strings, dates and missing values included, and an
     additive model is trained. Sparse rows get a linear model, and so does a table
     where --solver or an option of the linear solvers is given.
+
+    Example: opauc train orders.csv --label returned
+    Example: opauc train day1.csv.gz day2.csv.gz --label returned -o days.opauc --explain-columns
+    Example: zcat rows.svm.gz | opauc train - --format libsvm -o rows.opauc
     """
     data = data_or_query(data, sql, database)
     keys, sources = shared.names(by), sources_of(data)

@@ -40,6 +40,8 @@ def command(
     The model file is replaced when all rows have been processed. The basis of an
     additive model stays: it was fitted to rows of the first training. Where MODEL
     is a cube, the rows are added to its segments.
+
+    Example: opauc update orders.opauc today.csv
     """
     target, reporter = output or model, Reporter(json, quiet)
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)

@@ -260,6 +260,13 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
         self : object
             The estimator.
 
+        Raises
+        ------
+        IncompatibleMomentsError
+            If the models differ in classes, features or solver.
+        UnsupportedOperationError
+            If the solver keeps no sums that add.
+
         Examples
         --------
         >>> from opauc import OPAUC
@@ -297,6 +304,13 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
         self : object
             The estimator.
 
+        Raises
+        ------
+        IncompatibleMomentsError
+            If the models differ, or rows were never added and the sums show it.
+        UnsupportedOperationError
+            If the solver keeps no sums that subtract.
+
         Examples
         --------
         >>> from opauc import OPAUC
@@ -323,11 +337,10 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
     ) -> Self:
         """Remove rows from the sums: the model becomes that of the other rows, up to rounding.
 
-        What is kept are sums, and sums do not show which rows they are made of.
-        Rows that were never learned are refused only where no rows at all could
-        have led to what would be left: more of a class than was seen, or a
-        feature that would vary by less than nothing. Any other row is taken
-        out of the sums, and the model is then wrong: keep account yourself.
+        The model keeps sums, which do not show which rows they are made of.
+        Removing rows that it was not trained on damages it silently, unless the
+        result is impossible: more rows of a class than there were, or a negative
+        variance. Keep account of the rows yourself.
 
         Parameters
         ----------
@@ -339,13 +352,20 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
             Their weights.
         row_numbers : array-like of int of shape (n_samples,), default=None
             With a sketch (a `rank`) or with folds: the number, from 0, under
-            which each row was learned by this model, for its random code or its
-            fold depends on it.
+            which this model was trained on each row: its random signs or its
+            fold depend on it.
 
         Returns
         -------
         self : object
             The estimator.
+
+        Raises
+        ------
+        IncompatibleMomentsError
+            If no rows could have led to what would be left.
+        UnsupportedOperationError
+            If the solver keeps no sums that subtract.
 
         Examples
         --------

@@ -19,7 +19,7 @@ from opauc.types import RandomState
 
 
 class OPAUC(SumsClassifier):
-    """Linear scorer that minimizes the square pair loss, a consistent surrogate of AUC, in one pass.
+    """Linear model that minimizes the square pair loss, a consistent surrogate of AUC, in one pass.
 
     The objective is alpha/2 |w|^2 plus the mean, over all pairs of a positive
     and a negative row, of (1 - w.(x_pos - x_neg))^2 / 2. Classes weigh the
@@ -28,13 +28,14 @@ class OPAUC(SumsClassifier):
     Parameters
     ----------
     solver : {"auto", "exact", "sgd", "progressive_selection"}, default="auto"
-        "exact" keeps class statistics and solves for the minimizer: no step
-        size, any order of rows, shards can be merged and rows taken out.
-        "sgd" takes one gradient step a row (Algorithm 1 of the paper).
-        "progressive_selection" learns eight scorers at once, O(entries) a row
-        each, and keeps the one with the best progressive AUC, that of rows
-        scored before they are learned; alpha and the step sizes play no part
-        in it. It is for sparse rows of any lengths, in random order.
+        "exact" keeps class statistics and solves for the minimizer: there is no
+        step size, the order of the rows does not matter, models of shards merge,
+        and rows can be removed. "sgd" takes one gradient step per row (Algorithm 1
+        of the paper). "progressive_selection" trains eight models at once, each at
+        a cost per row that grows with its nonzero entries, and keeps the one with
+        the best progressive AUC, that of rows scored before training on them;
+        it ignores alpha and the step sizes. It is for sparse rows of any lengths,
+        in random order.
         "auto" is "exact" where full covariance fits, "sgd" with a `rank` you
         set, else "progressive_selection".
     alpha : float, default=1e-4
@@ -59,22 +60,19 @@ class OPAUC(SumsClassifier):
         Whether "sgd" gives the mean of its iterates rather than the last one;
         with `standardize` or a rank, that of the t-th weighted by t^2.
     standardize : bool, default=True
-        Whether features are learned in units of their own standard deviation
-        (from the mean of their variances in both classes), so that neither
-        units nor shifts of them change a ranking: by "exact" from the
-        statistics after the pass, by "sgd" with a running scale. Weights are in
-        the units of the features either way. False is the paper's plain form.
-        It plays no part with a `rank` or with "progressive_selection".
+        Whether features are divided by their standard deviation (from the mean
+        of their variances in both classes), so that neither units nor shifts
+        of them change a ranking: by "exact" from the statistics after the pass,
+        by "sgd" with a running scale. Weights are in the units of the features
+        either way. False is the paper's plain form. It is ignored with a `rank`
+        and by "progressive_selection".
     forgetting_factor : float or "auto", default=1.0
         Factor on the weight of all earlier rows at each new row. With "auto"
         (solver "exact" only) 1, .9999, .999 or .99, whichever ranks the next
-        rows best; it is in `forgetting_factor_`.
+        rows best; `forgetting_factor_` says which.
     horizon : int, default=1000
-        With forgetting_factor="auto": how many rows pass between two updates of the
-        model that scores. The farther ahead rows are ranked, the slower it is
-        best to forget.
-    n_jobs : int, default=None
-        Threads that gather statistics for "exact"; None is one, -1 all cores.
+        With forgetting_factor="auto": number of rows between two updates of the
+        model that scores.
     objective : {"auc", "pauc"}, default="auc"
         "pauc" is the partial AUC up to the false-positive rate `max_fpr`. The
         candidates are the square loss, the logistic loss and two mixtures that
@@ -91,7 +89,7 @@ class OPAUC(SumsClassifier):
         linearized once, at the minimizer of the first rows, so that this too is
         a set of sums in one pass. Its penalty is chosen by five-fold
         cross-validation inside the pass (`OPAUCCV` has its settings); alpha and
-        the step sizes play no part in it. It takes 15 covariance matrices: up to
+        the step sizes are ignored. It takes 15 covariance matrices: up to
         4,230 features.
     pairs : {"all", "within_groups"}, default="all"
         "within_groups" takes the pair loss of rows of the same group only: of one
@@ -109,13 +107,15 @@ class OPAUC(SumsClassifier):
         With loss="logistic": first rows that are kept until the expansion point
         is fixed; up to eight times as many (128 MiB at most) while the rarer class
         has less than a sixteenth of this number. They should be in random order.
+    n_jobs : int, default=None
+        Number of threads of the exact solver; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
-        Seed of the random codes of a sketch; shards to be merged need different ones.
+        Seed of the random signs of a sketch; shards to be merged need different ones.
     device : str, default=None
-        A device of torch ("cuda", "cuda:1", "cpu") on which dense rows become
-        statistics and the exact minimizer is worked out, in float64; it takes
-        solver="exact" with full covariance. None is this machine, without
-        torch. X may be a torch tensor; one that lies on the device stays there.
+        A torch device ("cuda", "cuda:1", "cpu") that computes the statistics of
+        dense rows and the exact minimizer, in float64, for solver="exact" with
+        full covariances. By default torch is not used. X may be a torch tensor;
+        one that is on the device stays there.
 
     Attributes
     ----------
@@ -125,10 +125,11 @@ class OPAUC(SumsClassifier):
     classes_ : ndarray of shape (2,)
         The class labels; the second is the positive class.
     coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer: of rows scaled to length one where the candidate
-        that progressive selection took has `unit_rows`, which scoring then does.
+        Weights of the features. If the candidate selected by progressive
+        selection has `unit_rows`, they are for rows scaled to length one, which
+        `decision_function` then does.
     intercept_ : ndarray of shape (1,)
-        Places score zero midway between the class means.
+        Intercept; a score of zero lies midway between the class means.
     moments_ : ClassMoments or ClassSketch
         Statistics of the two classes, with full covariance matrices or with a
         sketch; absent where no covariances are kept.
@@ -143,27 +144,32 @@ class OPAUC(SumsClassifier):
         With pairs="within_groups": `ranked`, the groups with rows of both classes,
         and `one_class`, those without, which have no pairs and count for nothing.
     solver_, rank_ : str, int or None
-        What "auto" took.
+        The solver and the rank in use, also where "auto" chose them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, where X had string column names.
 
+    See Also
+    --------
+    OPAUCCV : The same with a penalty chosen by cross-validation in the same pass.
+    OnePassGAM : Additive model of raw tables, with curves, categories and pairs.
+
     Notes
     -----
-    `predict` cuts midway between the class means, as befits an AUC model of
-    rare events; `predict_proba` uses the observed share of positives, so on
-    imbalanced data the two disagree on purpose. `score` is the AUC.
+    `predict` cuts midway between the class means unless `use_threshold` set a
+    threshold; `predict_proba` uses the observed share of positives. On
+    imbalanced data the two therefore disagree. `score` is the AUC.
 
     A model that the command trained takes what the command took: a data frame of
     pandas, polars or pyarrow with the columns by their names, rows given as
-    dicts, or the path of a file. In scoring, categories not met in training
-    count as none, with a warning; in `partial_fit` they become new features.
+    dicts, or the path of a file. When rows are scored, a category that training
+    did not have has no effect, with a warning; in `partial_fit` it becomes a new
+    feature.
 
-    Threads may share a model. One at a time changes it, the others wait; rows
-    are scored by the weights before or after a batch, never in the middle of
-    one. Copying or pickling a model while another thread changes it is the one
-    thing that is not safe: `opauc.save` is.
+    Models are thread-safe: updates are serialized, and rows are scored by the
+    weights before or after a batch, never in the middle of one. Only copying or
+    pickling a model while another thread changes it is not safe; `opauc.save` is.
 
     Examples
     --------
@@ -310,9 +316,9 @@ class OPAUC(SumsClassifier):
     ) -> Self:
         """Remove rows from the sums: the model becomes that of the other rows, up to rounding.
 
-        What is kept are sums, and sums do not show which rows they are made of.
-        Rows that were never learned are refused only where no rows at all could
-        have led to what would be left. Keep account yourself.
+        The model keeps sums, which do not show which rows they are made of.
+        Removing rows that it was not trained on damages it silently, unless the
+        result is impossible, which is an error. Keep account of the rows yourself.
 
         Parameters
         ----------
@@ -324,7 +330,7 @@ class OPAUC(SumsClassifier):
             Their weights.
         row_numbers : array-like of int of shape (n_samples,), default=None
             With a sketch (a `rank`) or with loss="logistic": the number, from 0,
-            under which each row was learned by this model.
+            under which this model was trained on each row.
         groups : array-like of shape (n_samples,), default=None
             With pairs="within_groups": the groups of the rows, and of each
             complete group all of its rows.

@@ -26,19 +26,19 @@ class OPAUCCV(SumsClassifier):
     """OPAUC with nothing to tune: cross-validated in one pass, with no row kept and none read twice.
 
     The objective is that of `OPAUC(solver="exact")`, alpha/2 |w|^2 plus the
-    mean over all pairs of (1 - w.(x_pos - x_neg))^2 / 2. Rows are put into
-    folds by their number, or by their groups; class statistics are kept for each fold. After the
-    pass, weights learned from all folds but one are judged on that one by its
-    statistics alone, for every penalty.
+    mean over all pairs of (1 - w.(x_pos - x_neg))^2 / 2. Rows are assigned to
+    folds by their number, or by their groups, and class statistics are kept for
+    each fold. After the pass, the weights of all folds but one are evaluated on
+    that one by its statistics alone, for every penalty.
 
     With solver="sgd", Algorithm 1 of the paper runs for every pair of a step
-    size and a penalty at once. Each row is scored before it is learned, and the
-    pair is taken that ranked the rows best. There are no folds then.
+    size and a penalty at once. Each row is scored before training on it, and the
+    pair that ranked the rows best is selected. There are no folds then.
 
     Parameters
     ----------
     solver : {"exact", "sgd"}, default="exact"
-        "exact" solves for the minimizer, "sgd" takes one gradient step a row;
+        "exact" solves for the minimizer, "sgd" takes one gradient step per row;
         folds, criterion, one_standard_error, standardize and n_jobs are for
         "exact" alone.
     rank : int or None, default=None
@@ -51,35 +51,38 @@ class OPAUCCV(SumsClassifier):
         Constant step sizes for "sgd" to choose from; by default the paper's
         2^-12 to 2^10, for features between -1 and 1.
     average : bool, default=True
-        Whether "sgd" gives, and judges, the mean of its iterates rather than
+        Whether "sgd" evaluates and returns the mean of its iterates rather than
         the last one; with a `rank` it is always the last.
     cv : int, default=5
         Number of folds; it cannot change between calls to `partial_fit`.
     criterion : {"pair_loss", "auc"}, default="pair_loss"
-        What is judged on the fold held out: its mean pair loss, which is
-        exact, or the AUC that its scores would have if they were normal.
+        What is evaluated on the fold held out: the mean pair loss, which is
+        exact, or the AUC that the scores would have if they were normal.
     one_standard_error : bool, default=False
         Take the largest penalty whose score is within one standard error of the best.
     standardize : bool, default=True
-        Let the ridge act on features of unit variance, so that their units
-        play no part. Weights are in the units of the features either way.
-    objective : str
-        As in `OPAUC`; "pauc" needs solver="exact".
-    max_fpr : float
-        As in `OPAUC`.
+        Whether the penalty acts on features of unit variance, so that their units
+        do not matter. Weights are in the units of the features either way.
+    objective : {"auc", "pauc"}, default="auc"
+        "pauc" is the partial AUC up to the false-positive rate `max_fpr`, as in
+        `OPAUC`; it needs solver="exact".
+    max_fpr : float, default=0.01
+        With objective="pauc": largest false-positive rate, in (0, 1].
     loss : {"square", "logistic", "balanced_logistic"}, default="square"
-        As in `OPAUC`. The logistic losses need solver="exact"; they are judged
-        on the fold held out by the loss itself, whatever the criterion.
+        The loss of pairs, or of rows as in `OPAUC`. The logistic losses need
+        solver="exact"; they are evaluated on the fold held out by the loss itself,
+        whatever the criterion.
     init_size : int, default=16384
-        As in `OPAUC`.
+        With a logistic loss: first rows that are kept until the expansion point is
+        fixed, as in `OPAUC`.
     n_jobs : int, default=None
-        Threads that gather the statistics; None is one, -1 all cores.
+        Number of threads of the exact solver; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
-        Seed of the random codes of a sketch.
+        Seed of the random signs of a sketch.
     device : str, default=None
-        A device of torch ("cuda", "cuda:1", "cpu") on which solver="sgd" with
-        full covariance steps all pairs, in float64. None is this machine,
-        without torch. X may be a torch tensor of dense rows.
+        A torch device ("cuda", "cuda:1", "cpu") that runs solver="sgd" with full
+        covariances, in float64. By default torch is not used. X may be a torch
+        tensor of dense rows.
 
     Attributes
     ----------
@@ -88,7 +91,7 @@ class OPAUCCV(SumsClassifier):
     eta0_ : float
         The step size chosen by "sgd".
     cv_results_ : dict of ndarray
-        "alpha", "mean_test_score", "std_test_score" and one "split{k}_test_score" a fold,
+        "alpha", "mean_test_score", "std_test_score" and one "split{k}_test_score" per fold,
         the higher the better (a loss is negated). With "sgd": "eta0", "alpha" and, as
         "mean_test_score", the progressive AUC of each pair, zero where it diverged.
     coef_path_ : ndarray of shape (n_alphas, n_features)
@@ -108,6 +111,11 @@ class OPAUCCV(SumsClassifier):
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if X had string column names.
+
+    See Also
+    --------
+    OPAUC : The same with a given penalty, sketches, and weights that follow drift.
+    OnePassGAM : Additive model of raw tables, with curves, categories and pairs.
 
     Examples
     --------
@@ -175,8 +183,8 @@ class OPAUCCV(SumsClassifier):
             Weight of each row. Rows of weight zero are dropped.
         groups : array-like of shape (n_samples,), default=None
             The group of each row, a patient or a user, say: rows of one group
-            are in one fold, so that none is judged by weights learned from its
-            own group. The fold is a hash of the group's value, the same in
+            are in one fold, so that no weights are evaluated on rows of a group
+            that they were trained on. The fold is a hash of the group's value, the same in
             every batch and shard; no list of groups is kept. Of few groups the
             folds are uneven: 50 of one size differ by a third or so.
 
@@ -297,7 +305,7 @@ class OPAUCCV(SumsClassifier):
 
     @property
     def cv_results_(self) -> dict[str, Array]:
-        """What each penalty scored on the folds held out, or each pair on rows it had not learned."""
+        """What each penalty scored on the folds held out, or each pair on rows before training on them."""
         found = self._selection()
         if isinstance(found, GridSelection):
             return {"eta0": found.etas, "alpha": found.alphas, "mean_test_score": found.aucs}
@@ -308,7 +316,7 @@ class OPAUCCV(SumsClassifier):
 
     @property
     def coef_path_(self) -> Floats:
-        """Weights for each penalty, one a row, or for each pair."""
+        """Weights for each penalty, one per row, or for each pair."""
         learner, state = self._cv_solver(), self._fitted.state
         if isinstance(learner, ExactCV | SeveralExactCV | Logistic):
             return self.path(self._selection().alphas.tolist())

@@ -34,6 +34,7 @@ class ShownTerm(NamedTuple):
     for a pair; it is empty for a feature's share of the tree ensemble and for all
     features together. `values` and `standard_errors` have an entry for each grid point,
     and so has `row_shares`, the share of the training rows there, where it is known.
+    A pair that is weak has too little evidence to be called an interaction.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ShownTerm(NamedTuple):
     standard_errors: Floats
     importance: float
     row_shares: Floats | None = None
+    is_weak: bool = False
 
     @property
     def kind(self) -> str:

@@ -292,7 +292,7 @@ def _terms_context(section: TermsSection) -> dict[str, object]:
     drawn = [term for term in section.terms if term.importance > MIN_IMPORTANCE]
     main_effects = [term for term in drawn if term.kind in (CURVE, LEVELS)][:MAX_MAIN_EFFECTS]
     all_pairs = [term for term in drawn if term.kind == PAIR]
-    clear_pairs = [term for term in all_pairs if is_beyond_error(term)]
+    clear_pairs = sorted(filter(is_beyond_error, all_pairs), key=lambda term: term.is_weak)
     pairs, n_unclear = clear_pairs[:MAX_PAIRS], len(all_pairs) - len(clear_pairs)
     scale = largest_value(pairs)
     parts = {
@@ -363,8 +363,9 @@ def _main_effect(slug: str, term: ShownTerm) -> Figure:
 
 def _pair(slug: str, term: ShownTerm, largest: float) -> Figure:
     error = 2.0 * float(np.median(term.standard_errors))
+    weak = "Weak evidence of an interaction: it may be due to chance, or to another pair. " if term.is_weak else ""
     note = (
-        f"Importance {term.importance:.3f}; interaction without the main effects, "
+        f"{weak}Importance {term.importance:.3f}; interaction without the main effects, "
         f"±\u00a0{error:.2g} in the median cell; "
         "faded: within two standard errors of zero"
     )

@@ -204,3 +204,37 @@ def test_there_is_a_row_share_for_every_value_of_a_main_effect():
         shares = row_shares(fitted.current.basis, model.bin_counts, model.random_effects.counts, j)
         assert shares.shape == terms[name].value.shape
         assert shares.sum() == pytest.approx(1.0)
+
+
+def draw_pair(seed, strength, n_rows=6000):
+    """Four numbers with main effects; the first two also act together if there is a strength."""
+    rows = np.random.default_rng(seed).normal(size=(n_rows, 4))
+    score = rows[:, 0] + np.sin(2.0 * rows[:, 1]) + 0.5 * rows[:, 2] ** 2 - 0.5 + strength * rows[:, 0] * rows[:, 1]
+    return rows, (np.random.default_rng(seed + 100).random(n_rows) < expit(score)).astype(np.int8)
+
+
+def pairs_of(rows, labels, policy=ADDITIVE_POLICY, **settings):
+    """Return which pairs are weak, by their inputs."""
+    settings = AdditiveSettings(trees=False, **settings)
+    fit = AdditiveFit.start(settings, np.zeros(4, bool), 0, policy=policy).update(rows, labels)
+    terms = Terms(fit, ("0", "1", "2", "3"), ({},) * 4).list_terms()
+    assert not any(term.is_weak for term in terms if len(term.inputs) == 1)
+    return {tuple(map(int, term.inputs)): term.is_weak for term in terms if len(term.inputs) == 2}
+
+
+def test_a_pair_of_chance_is_weak_and_a_true_one_is_not():
+    """Over eight draws: at a false-discovery rate of a tenth one of them might have one of chance that is not weak."""
+    found = [pairs_of(*draw_pair(seed, 1.0)) for seed in range(8)]
+    assert all(pairs.get((0, 1)) is False for pairs in found)
+    assert sum(not weak for pairs in found for weak in pairs.values()) <= 8 + 2
+    assert sum(not weak for seed in range(8) for weak in pairs_of(*draw_pair(seed, 0.0)).values()) <= 1
+
+
+def test_a_pair_that_is_asked_for_is_weak_by_its_standard_errors_only():
+    asked = pairs_of(*draw_pair(0, 1.0), interactions=((0, 1), (2, 3)))
+    assert asked == {(0, 1): False, (2, 3): True}
+
+
+def test_a_pair_that_only_the_milder_test_finds_is_weak():
+    strict = replace(ADDITIVE_POLICY, search=replace(ADDITIVE_POLICY.search, certain_fdr=0.0))
+    assert pairs_of(*draw_pair(0, 1.0), policy=strict)[0, 1] is True

@@ -187,6 +187,10 @@ class Basis:
         """Return the number of columns before the pairs."""
         return int(sum(group.size for j in range(self.n_inputs) for group in self._groups_of(j))) + 1
 
+    def certain_pairs(self) -> set[tuple[int, ...]]:
+        """Return the inputs of the pairs that passed the stricter test, or that were asked for."""
+        return {tuple(pair) for pair in self.tables.pairs[: self.n_certain].tolist()}
+
     def certain_columns(self) -> int:
         """Return the number of columns before the pairs that are not certain."""
         pairs = list(self._pair_groups())

@@ -54,6 +54,13 @@ class GAMAlgebra(FittedGAM):
         self : OnePassGAM
             The model of the rows of both.
 
+        Raises
+        ------
+        IncompatibleMomentsError
+            If the models differ in classes, columns or basis.
+        UnsupportedOperationError
+            If a model was saved for scoring only.
+
         Examples
         --------
         >>> from opauc import OnePassGAM
@@ -83,6 +90,13 @@ class GAMAlgebra(FittedGAM):
         -------
         self : OnePassGAM
             The model of the rows that are not in `other`.
+
+        Raises
+        ------
+        IncompatibleMomentsError
+            If the models differ, or rows were never added and the sums show it.
+        UnsupportedOperationError
+            If a model was saved for scoring only.
 
         Examples
         --------
@@ -137,6 +151,13 @@ class GAMAlgebra(FittedGAM):
         -------
         self : OnePassGAM
             The model without the rows.
+
+        Raises
+        ------
+        IncompatibleMomentsError
+            If no rows could have led to what would be left.
+        UnsupportedOperationError
+            If the model was saved for scoring only.
 
         Examples
         --------

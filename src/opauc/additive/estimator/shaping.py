@@ -158,7 +158,7 @@ class GAMShaping(FittedGAM):
     ) -> Self:
         """Return a model in which a term is what you say, and all others are the optimum given that.
 
-        The term stays as it is when the model learns, merges or forgets rows; the others go on learning. Their
+        The term stays as it is when the model is trained further, merged, or forgets rows; the others change. Their
         weights are computed from the sums, without the rows. Values are what `terms_` shows afterwards, also where
         pairs or trees do something by the same column alone: it is taken off. A term that is set is not centered.
         The basis is fixed from then on. What the splits of trees on the column do in addition is a term of its own,

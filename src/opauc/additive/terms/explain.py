@@ -29,7 +29,7 @@ from opauc.additive.kernels.rows import BINARY, CATEGORICAL, NUMERIC
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms.grids import columns_of, has_missing, knots_of, main_grid, pair_grid
 from opauc.additive.terms.purify import MainPart, find_main_part
-from opauc.additive.terms.terms import MISSING_NAME, Explanation, SavedTerms, Term, unknown_term
+from opauc.additive.terms.terms import MISSING_NAME, Explanation, SavedTerms, Term, is_beyond_error, unknown_term
 from opauc.additive.terms.tree_terms import TreeTerms
 from opauc.core.threads import work_in_order
 from opauc.types import Floats
@@ -253,6 +253,7 @@ class Terms:
     @cached_property
     def _terms(self) -> tuple[Term, ...]:
         terms, start, (values, errors) = [], 0, self.numbers.along(self.grid_rows)
+        certain = self.basis.certain_pairs()
         for number, (term, axes) in enumerate(zip(self.term_columns, self._grids, strict=True)):
             at = tuple(shown for shown, _ in axes)
             shape = tuple(map(len, at)) or (0,)
@@ -261,7 +262,8 @@ class Terms:
             for numbers in (value, error):
                 numbers.setflags(write=False)  # terms are kept
             inputs = tuple(self.inputs[j] for j in term.inputs)
-            terms.append(Term(term.name, inputs, at, value, error, float(self.numbers.deviations[number])))
+            weak = term.key.kind == PAIR and not (term.inputs in certain and is_beyond_error(value, error))
+            terms.append(Term(term.name, inputs, at, value, error, float(self.numbers.deviations[number]), weak))
         return tuple(sorted(terms, key=lambda term: -term.importance))
 
     @cached_property

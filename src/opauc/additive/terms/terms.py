@@ -38,6 +38,19 @@ def unknown_term(name: str, names: Sequence[str]) -> UnknownNameError:
     return UnknownNameError(unknown_name("term", name, near[:MAX_NAMES]) + more)
 
 
+def is_beyond_error(values: Floats, errors: Floats) -> bool:
+    """Return whether any value of a term is more than two standard errors from zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.additive.terms.terms import is_beyond_error
+    >>> is_beyond_error(np.array([0.1, -0.5]), np.full(2, 0.2)), is_beyond_error(np.array([0.1, -0.5]), np.full(2, 0.3))
+    (True, False)
+    """
+    return bool((np.abs(values) > N_ERRORS * errors).any())
+
+
 @dataclass(frozen=True, eq=False)
 class Term:
     """One part of the score, in log-odds: a main effect, a pair, a crossed code, or the share of an input in the trees.
@@ -63,6 +76,10 @@ class Term:
         The standard error of each value.
     importance : float
         The standard deviation of the term over the training rows.
+    is_weak : bool
+        Whether a pair has too little evidence to be called an interaction: the test by which it was found allows for
+        more than 10 % false discoveries, or no value is more than two standard errors from zero. The penalties keep
+        such pairs small. Of pairs that `interactions` names only the standard errors count. False for other terms.
 
     Examples
     --------
@@ -81,6 +98,7 @@ class Term:
     value: Floats
     error: Floats
     importance: float
+    is_weak: bool = False
 
     def direction(self) -> str:
         """Return the direction of a curve: "+" or "−" where it turns back by no more than two standard errors, or "±".
