@@ -225,6 +225,13 @@ def test_a_threshold_is_for_two_classes(model):
     assert fitted.use_threshold(None) is fitted
 
 
+@everyone
+def test_a_scorer_of_single_rows_is_for_two_classes(model):
+    fitted = clone(model).fit(ROWS, LABELS)
+    with pytest.raises(UnsupportedOperationError, match="by a scorer of single rows, here there are 4 classes; dec"):
+        fitted.scorer()
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

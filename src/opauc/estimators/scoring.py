@@ -255,6 +255,10 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         with reading(self):
             check_is_fitted(self)
+            if self.classes_.size > 2:
+                raise only_two_classes(
+                    "a scorer of single rows", self.classes_.size, "decision_function and predict_proba take several"
+                )
             return RowScorer(self._fitted.scorer, self._row_access(), tuple(self.classes_.tolist()), self._threshold)
 
     @property

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from opauc.core.row_blocks import widen_rows
+from opauc.core.scorer import Scorer
 from opauc.data.encode.onehot_record import OneHotRecordReader
 from opauc.data.encode.table_features import OneHotReading
 from opauc.errors import InputError, UnsupportedOperationError
 from opauc.estimators.row_scorer import RowAccess
 from opauc.linear.input import check_rows
-from opauc.linear.scorer import LinearScorer
 from opauc.types import Floats, Rows
 
 
@@ -24,12 +24,12 @@ class LinearRows(RowAccess):
     """The rows of a linear model: features, or tables as those it was trained on."""
 
     estimator: Any  # a copy that nobody trains
-    scorer: LinearScorer
+    scorer: Scorer
     names: tuple[str, ...] | None
     reader: OneHotRecordReader | None  # of tables whose categories are not hashed
 
     @classmethod
-    def of(cls, estimator: Any, scorer: LinearScorer) -> LinearRows:
+    def of(cls, estimator: Any, scorer: Scorer) -> LinearRows:
         """Return the rows of a fitted estimator, which is not changed afterwards."""
         reading: OneHotReading | None = estimator._reading
         reader = None
