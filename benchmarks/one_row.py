@@ -10,6 +10,7 @@ work on the machine does not count.
 import json
 import platform
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -84,19 +85,12 @@ def main():
         leaves = "none" if model.basis_.trees is None else f"{model.basis_.trees.n_leaves:,}"
         scorer, record, row = model.scorer(), first_record(table), numbers.to_numpy()[0]
         whole = batch if table is numbers else repeated(table)
-        of_array = microseconds(lambda: scorer.score(row)) if table is numbers else ""  # noqa: B023
-        line(
-            [
-                f"OnePassGAM, {name}",
-                leaves,
-                microseconds(lambda: scorer.score(record)),
-                of_array,
-                rows_per_second(scorer, whole),
-            ]
-        )  # noqa: B023
+        of_array = microseconds(partial(scorer.score, row)) if table is numbers else ""
+        of_dict = microseconds(partial(scorer.score, record))
+        line([f"OnePassGAM, {name}", leaves, of_dict, of_array, rows_per_second(scorer, whole)])
     scorer, record, row = OPAUC().fit(numbers, labels).scorer(), first_record(numbers), numbers.to_numpy()[0]
-    of_arrays = [microseconds(lambda: scorer.score(row)), rows_per_second(scorer, batch)]
-    line(["OPAUC, numbers", "", microseconds(lambda: scorer.score(record)), *of_arrays])
+    of_arrays = [microseconds(partial(scorer.score, row)), rows_per_second(scorer, batch)]
+    line(["OPAUC, numbers", "", microseconds(partial(scorer.score, record)), *of_arrays])
 
 
 if __name__ == "__main__":
