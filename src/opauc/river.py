@@ -23,7 +23,7 @@ from opauc.additive.gam import OnePassGAM
 from opauc.core.extras import needed
 from opauc.core.parameters import Count, check_param
 from opauc.data.formats.memory import label_array
-from opauc.data.frames import table_of_columns, to_table, with_text_names
+from opauc.data.frames import of_one_kind, table_of_columns, to_table, with_text_names
 from opauc.data.schema.table import table_of
 from opauc.errors import InputError, Parameter, ParameterError
 from opauc.types import Floats
@@ -382,7 +382,7 @@ def _input_of(rows: Sequence[Row], features: Sequence[str], takes_tables: bool) 
         return np.array([[row.get(name, 0.0) for name in features] for row in rows], np.float64)
     if len(rows) == 1:
         return [{name: rows[0].get(name) for name in features}]
-    return table_of_columns({name: _of_one_kind([row.get(name) for row in rows]) for name in features})
+    return table_of_columns({name: of_one_kind([row.get(name) for row in rows]) for name in features})
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -403,16 +403,6 @@ def _plain(name: str, value: Any) -> Any:
     if math.isinf(number):
         raise InputError(f"feature {name}: expected a finite number, got {value}")
     return number
-
-
-def _of_one_kind(values: list[Any]) -> list[Any]:
-    """Return the values of a column as numbers, as times, or as strings, where they are of several kinds."""
-    kinds = {type(value) for value in values if value is not None}
-    if len(kinds) <= 1 or kinds <= {int, float}:
-        return values
-    if kinds <= {int, float, bool}:
-        return [None if value is None else float(value) for value in values]
-    return [None if value is None else str(value) for value in values]
 
 
 def _last_step(n_rows: int) -> int:

@@ -116,6 +116,14 @@ def test_absent_columns_and_none_are_missing_and_others_are_ignored():
         assert unreadable == ()
 
 
+def test_names_are_compared_as_words():
+    reader = TableSchema((ColumnSchema("0", NUMBER), ColumnSchema("1", NUMBER))).record_reader
+    assert_array_equal(reader.read({0: 3.0, 1: 4.0}).numbers, [[3.0, 4.0]])
+    assert_array_equal(reader.read({1: 4.0, "x": 5}).numbers, [[np.nan, 4.0]])
+    with pytest.raises(InputError, match="no column of the model"):
+        reader.read({2: 3.0})
+
+
 @pytest.mark.parametrize(
     ("record", "message"),
     [

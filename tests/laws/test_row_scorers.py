@@ -157,6 +157,8 @@ def test_threads_share_a_scorer(fitted_cases):
     with ThreadPoolExecutor(8) as pool:
         for _ in range(5):
             assert list(pool.map(scorer.score, records)) == expected
+        explained = list(pool.map(scorer.explain, records[:50]))
+    assert_allclose([explanation.score() for explanation in explained], expected[:50], rtol=0, atol=1e-9)
 
 
 def test_what_is_absent_is_missing_and_what_the_model_does_not_know_is_ignored(fitted_cases):

@@ -29,6 +29,7 @@ from opauc.baselines import OAM, OPAUCf, OPAUCrp, UniLog
 from opauc.core.checksummed_file import read_checksummed
 from opauc.core.loop import Trainer
 from opauc.core.model import Model, save_model
+from opauc.errors import OpaucError
 from tests.additive.basis.test_basis import CATEGORICAL, basis_of, sample
 from tests.additive.basis.test_ensemble import GAIN, ensemble_of
 from tests.core.hostile_files import (
@@ -170,7 +171,13 @@ def scores_of(content):
         return np.empty(0)
     reading = getattr(content, "_reading", None)
     of_table = reading is not None and reading.feature_names() is not None
-    return content.predict_proba(table(2)[0] if of_table else rows_for(content.n_features_in_))
+    rows = table(2)[0] if of_table else rows_for(content.n_features_in_)
+    scorer, probabilities = content.scorer(), content.predict_proba(rows)
+    records = rows.to_dict("records") if of_table else rows
+    with suppress(OpaucError):  # linear models take no missing values
+        for row, expected in zip(records, probabilities[:, 1], strict=True):
+            assert np.isclose(scorer.probability(row), expected, equal_nan=True)  # by tables that are packed otherwise
+    return probabilities
 
 
 def rows_for(width):

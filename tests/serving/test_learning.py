@@ -19,7 +19,7 @@ from opauc.serving.live_model import LiveModel
 from opauc.serving.metrics import Metrics
 from opauc.serving.requests import LabeledRows, RequestError
 from opauc.serving.settings import Limits, ServeSettings
-from tests.serving.conftest import ROW, table
+from tests.serving.conftest import INIT_SIZE, ROW, table
 
 FRAME, LABELS = table(60, seed=2)
 ROWS = json.loads(FRAME.to_json(orient="records"))
@@ -51,6 +51,19 @@ def test_rows_train_the_model_as_partial_fit_does_and_are_saved(serve, gam, tmp_
         assert client.post("/learn", json=SENT[0]).json() == {"rows": 1, "rows_learned": 61, "version": 3}
         last = client.post("/score", json=ROW).json()["score"]
     assert opauc.load(client.path).decision_function([ROW])[0] == pytest.approx(last, rel=1e-9)
+
+
+def test_a_model_that_has_not_fixed_its_basis_yet_gets_new_categories(serve):
+    frame, labels = table(600)
+    model = OnePassGAM(init_size=INIT_SIZE, trees=False, random_state=0).partial_fit(frame, labels)
+    sent = [{"row": {**row, "city": "Zug"}, "label": "yes"} for row in ROWS]
+    with serve(model, learn=True) as client:
+        assert client.post("/learn", json=sent).json()["rows_learned"] == 60
+        expected = opauc.load(client.path).partial_fit(FRAME.assign(city="Zug"), ["yes"] * 60)
+        row = {**ROW, "city": "Zug"}
+        score = client.post("/score", json=row).json()["score"]
+        assert_allclose(score, expected.decision_function([row])[0], rtol=1e-9)
+        assert score > client.post("/score", json={**ROW, "city": "Basel"}).json()["score"]
 
 
 def test_the_model_is_saved_every_so_many_rows_and_not_loaded_again(serve, gam):

@@ -9,7 +9,6 @@ import typer
 
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter
-from opauc.serving.run import Address, run_service
 from opauc.serving.settings import Limits, ServeSettings
 
 LIMITS = "Limits"
@@ -49,6 +48,8 @@ def command(
 
     Example: opauc serve model.opauc --port 8000
     """  # fmt: skip
+    from opauc.serving.run import Address, run_service  # which needs the extra; the help does not
+
     limits = replace(Limits(), max_rows=max_rows, max_bytes=max_bytes)
     settings, reporter = ServeSettings(str(model), learn, save_every, limits), Reporter(json, quiet)
 

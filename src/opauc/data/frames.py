@@ -229,3 +229,21 @@ def _text(value: object) -> str:
     """Return a value as a string, a whole number as Arrow writes it, and lone surrogates escaped."""
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     return text.encode(errors="backslashreplace").decode()
+
+
+def of_one_kind(values: list[Any]) -> list[Any]:
+    """Return plain values as a column of a table has them: as they are, as numbers, or as strings where kinds differ.
+
+    Examples
+    --------
+    >>> from opauc.data.frames import of_one_kind
+    >>> of_one_kind([1, 2.5, None]), of_one_kind([1, True]), of_one_kind([1, "a", True, None])
+    ([1, 2.5, None], [1.0, 1.0], ['1', 'a', 'true', None])
+    """
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) <= 1 or kinds <= {int, float}:
+        return values
+    if kinds <= {int, float, bool}:
+        return [None if value is None else float(value) for value in values]
+    texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]  # as Arrow has them
+    return [None if value is None else text for value, text in zip(values, texts, strict=True)]

@@ -10,6 +10,7 @@ import numpy as np
 
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.encode.table_features import OneHotReading
+from opauc.data.frames import of_one_kind, table_of_columns
 from opauc.data.schema.column import CATEGORY, DATE, NUMBER
 from opauc.serving.requests import Row
 
@@ -62,10 +63,8 @@ class RowColumns:
         """Return rows as `partial_fit` takes them: each column of one kind of values."""
         if self.kinds is None:
             return np.array(rows, np.float64)
-        columns = {name: _of_one_kind([row.get(name) for row in rows if isinstance(row, dict)]) for name in self.kinds}
+        columns = {name: of_one_kind([row.get(name) for row in rows if isinstance(row, dict)]) for name in self.kinds}
         if self.is_frame:
-            from opauc.data.frames import table_of_columns
-
             return table_of_columns({name: [float(value) for value in values] for name, values in columns.items()})
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
@@ -76,18 +75,3 @@ class RowColumns:
             return {"type": "array", "items": numbers, "minItems": self.n_features, "maxItems": self.n_features}
         properties = {name: {"type": TYPES[kind]} for name, kind in self.kinds.items()}
         return {"type": "object", "properties": properties, "minProperties": 1}
-
-
-def _of_one_kind(values: list[Any]) -> list[Any]:
-    """Return the values of a column as they are, or as strings where they are of several kinds.
-
-    >>> from opauc.serving.columns import _of_one_kind
-    >>> _of_one_kind([1, 2.5, None]), _of_one_kind([1, "a", True])
-    ([1, 2.5, None], ['1', 'a', 'true'])
-    """
-    kinds = {type(value) for value in values if value is not None}
-    if len(kinds) <= 1 or kinds == {int, float}:
-        return values
-    return [
-        None if value is None else str(value).lower() if isinstance(value, bool) else str(value) for value in values
-    ]

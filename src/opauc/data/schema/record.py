@@ -106,6 +106,8 @@ class RecordReader:
             if read_numbers is None:
                 unreadable.append(name)
             numbers += missing if read_numbers is None else read_numbers
+        if absent and not all(isinstance(name, str) for name in record):
+            return self.read({str(name): value for name, value in record.items()})
         if absent == len(self.columns) and absent:
             raise self._no_column(record)
         row = np.array([numbers])
