@@ -88,7 +88,7 @@
     return number;
   }
 
-  // Numbers as the reader of tables writes them: whole ones in digits as far as they are exact.
+  // Numbers as the reader of tables writes them: whole ones in digits as far as they are exact, others up to 1e10.
   function categoryText(column, value) {
     if (typeof value === "string") return value;
     if (typeof value === "boolean" || typeof value === "bigint") return String(value);
