@@ -89,6 +89,15 @@ def test_an_export_names_what_it_needs(arguments, message, files, opauc, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("arguments", [["model.js"], ["model.cjs"], ["model.c", "--reasons", "2"], ["model.onnx"]])
+def test_code_is_what_python_writes(arguments, files, opauc, tmp_path):
+    name, options = arguments[0], arguments[1:]
+    code, _, err = opauc("export", files[1], "-o", tmp_path / name, *options)
+    assert code == 0, err
+    export(load(files[1]), tmp_path / f"same-{name}", reasons=int(options[1]) if options else 0)
+    assert (tmp_path / name).read_bytes() == (tmp_path / f"same-{name}").read_bytes()
+
+
 def test_the_file_is_what_python_writes(files, opauc, tmp_path):
     code, out, err = opauc("export", files[1], "-o", tmp_path / "model.json")
     assert code == 0, err

@@ -5,11 +5,14 @@ import shutil
 import subprocess
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
 
 import opauc
+from opauc.data.arrow_columns import encode_category_strings
 from opauc.exports.js_code import js_code
+from opauc.exports.portable import Column, Input
 from tests.exports import cases, texts
 from tests.exports.plain_rows import plain_rows
 
@@ -117,6 +120,35 @@ def test_names_of_objects_of_the_language_are_columns_and_categories_like_others
     found = run_node(code, [*rows[:5], {}], "model.score(row)", tmp_path)
     wanted = fitted.decision_function([*rows[:5], dict.fromkeys(rows[0])])
     assert_allclose(found, wanted, **TOLERANCE)
+
+
+def test_numbers_are_the_categories_that_the_reader_of_tables_makes_of_them(tmp_path):
+    numbers = np.array(
+        [
+            7.0,
+            -3.0,
+            0.1,
+            1e-5,
+            1.5e-6,
+            1.5e-7,
+            1e9 + 0.5,
+            1e10 + 0.5,
+            1e13 + 0.5,
+            1e14 + 0.5,
+            1e15,
+            2.0**53,
+            1e16,
+            1.5e16,
+            1e22,
+        ]
+    )
+    texts_of_numbers = encode_category_strings(pa.array(numbers)).strings
+    categories = {text: number for number, text in enumerate(texts_of_numbers)}
+    column = Column("x", "category", categories=categories, missing=("",))
+    model = js_code(texts.reading_model((column,), (Input("x", 0),)))
+    given = [*numbers.tolist(), 123.0]
+    found = run_node(model, [{"x": number} for number in given], "model.score(row)", tmp_path)
+    assert found == [*range(len(numbers)), -1]
 
 
 def test_a_model_without_means_gives_no_reasons(case_of, tmp_path):

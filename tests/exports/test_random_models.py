@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from onnx import helper
 
 from opauc.exports.c.code import c_code
 from opauc.exports.js_code import js_code
@@ -58,6 +59,21 @@ def test_onnx(seed, k):
     if k:
         named = zip(out["reasons"].tolist(), out["differences"].tolist(), strict=True)
         check_reasons([[pair for pair in zip(*row, strict=True) if pair[0]] for row in named], wanted)
+
+
+def test_no_split_of_onnx_has_a_leaf_and_a_split_of_one_number():
+    """onnxruntime before 1.24 takes a root with equal numbers for a leaf."""
+    n_leaves = set()
+    for seed in SEEDS:
+        graph = onnx_model(random_models.random_model(seed)).graph
+        for node in (node for node in graph.node if node.op_type == "TreeEnsemble"):
+            of = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+            first = zip(of["nodes_truenodeids"], of["nodes_trueleafs"], strict=True)
+            second = zip(of["nodes_falsenodeids"], of["nodes_falseleafs"], strict=True)
+            for (number, is_leaf), (other, is_other) in zip(first, second, strict=True):
+                assert is_leaf == is_other or number != other
+            n_leaves.add(len(of["leaf_targetids"]))
+    assert max(n_leaves) > 10
 
 
 def test_random_models_have_all_kinds():

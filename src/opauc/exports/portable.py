@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -301,20 +301,16 @@ class PortableModel:
     @cached_property
     def score(self) -> ScoreTables:
         """The score without its terms: one table where several have the same axes; what terms exchange cancels."""
-        tables: dict[tuple[int, ...], Floats] = {}
+        parts: dict[tuple[int, ...], list[Floats]] = {}
         constant = self.baseline + sum(term.constant for term in self.terms)
         for table in (table for term in self.terms for table in term.tables):
-            tables[table.axes] = tables[table.axes] + table.values if table.axes in tables else table.values
+            parts.setdefault(table.axes, []).append(table.values)
         # Trees and curves exchange what trees do by one input alone: what is left of it is rounding.
-        kept = {axes: values for axes, values in tables.items() if not self._cancels(axes, values)}
+        kept = {axes: values for axes, values in parts.items() if not _cancel(values)}
         crossed = tuple(table for term in self.terms for table in term.crossed)
         roots = 0.0 if self.trees is None else self.trees.root_value
-        return ScoreTables(constant - roots, tuple(Table(axes, kept[axes]) for axes in kept), crossed)
-
-    def _cancels(self, axes: tuple[int, ...], values: Floats) -> bool:
-        parts = [table.values for term in self.terms for table in term.tables if table.axes == axes]
-        largest = max(float(np.abs(part).max(initial=0.0)) for part in parts)
-        return float(np.abs(values).max(initial=0.0)) <= 1e-14 * largest
+        tables = tuple(Table(axes, np.sum(values, axis=0)) for axes, values in kept.items())
+        return ScoreTables(constant - roots, tables, crossed)
 
     @property
     def n_values(self) -> int:
@@ -322,3 +318,9 @@ class PortableModel:
         of_tables = sum(prod(table.values.shape) for term in self.terms for table in term.tables)
         of_crossed = sum(table.levels.size for term in self.terms for table in term.crossed)
         return of_tables + of_crossed + (0 if self.trees is None else self.trees.values.size)
+
+
+def _cancel(parts: Sequence[Floats]) -> bool:
+    """Tell whether nothing but rounding is left of the sum of tables."""
+    largest = max(float(np.abs(part).max(initial=0.0)) for part in parts)
+    return float(np.abs(np.sum(parts, axis=0)).max(initial=0.0)) <= 1e-14 * largest

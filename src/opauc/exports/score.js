@@ -88,16 +88,14 @@
     return number;
   }
 
-  // Numbers as Python writes them, whole ones without decimals.
+  // Numbers as the reader of tables writes them: whole ones in digits as far as they are exact, others up to 1e10.
   function categoryText(column, value) {
     if (typeof value === "string") return value;
     if (typeof value === "boolean" || typeof value === "bigint") return String(value);
     if (value === null || value === undefined || Number.isNaN(value)) return "";
     if (typeof value !== "number") refuse(column, value, "expected a category");
-    if (Number.isInteger(value)) return String(BigInt(value));
-    return Math.abs(value) < 1e-4
-      ? value.toExponential().replace(/e-(\d)$/, "e-0$1")
-      : String(value);
+    const isDigits = Math.abs(value) < 1e10 || (Number.isInteger(value) && Math.abs(value) <= 2 ** 53);
+    return isDigits ? String(value) : value.toExponential();
   }
 
   function categoryOf(column, value) {

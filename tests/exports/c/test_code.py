@@ -156,6 +156,38 @@ def test_the_example_of_the_documentation_compiles(tmp_path):
     subprocess.run([tmp_path / "caller"], check=True)
 
 
+TWO_MODELS = """
+#define OPAUC_DECLARATIONS
+#define CHURN_DECLARATIONS
+#include "model.c"
+#include "churn.c"
+#include <stdio.h>
+int main(void)
+{
+    opauc_row row;
+    churn_row other;
+    double score, churn;
+    opauc_clear(&row);
+    churn_clear(&other);
+    row.x = other.x = 2.0;
+    if (opauc_score(&row, &score) || churn_score(&other, &churn))
+        return 1;
+    printf("%g %g\\n", score, churn);
+    return 0;
+}
+"""
+
+
+def test_two_models_in_one_program_have_different_names(tmp_path):
+    code, other = c_code(texts.number_model(".")), c_code(replace(texts.number_model("."), baseline=5.0))
+    (tmp_path / "model.c").write_text(code, encoding="ascii")
+    (tmp_path / "churn.c").write_text(other.replace("opauc_", "churn_").replace("OPAUC_", "CHURN_"), encoding="ascii")
+    (tmp_path / "caller.c").write_text(TWO_MODELS, encoding="ascii")
+    command = ["cc", *c_program.FLAGS, "caller.c", "model.c", "churn.c", "-o", "caller", "-lm"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    assert subprocess.run([tmp_path / "caller"], capture_output=True, check=True).stdout == b"2 7\n"
+
+
 def test_numbers_have_the_decimal_point_of_the_locale_when_strtod_reads_them(tmp_path):
     code = c_code(texts.number_model(".")).replace("int main(void)\n{", "int main(void)\n{\n    set_comma();")
     # With a decimal comma the text is 1,5, of which strtod reads 1 in the locale of the test.

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from skl2onnx import to_onnx
-from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, StringTensorType
+from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from opauc import OPAUC, OPAUCCV, OnePassGAM, UnsupportedOperationError
 from opauc.errors import MissingEngineError
@@ -77,6 +78,18 @@ def test_a_map_of_probabilities_is_given(rows):
     given = rows[:30].astype(np.float32)
     ran = session.session_of(to_onnx(pipeline, given[:1])).run(None, {"X": given})
     assert_allclose([one["yes"] for one in ran[1]], pipeline.predict_proba(given)[:, 1], rtol=0, atol=1e-5)
+
+
+def test_a_pipeline_of_numbers_and_categories_gives_the_probabilities_of_python(rows):
+    frame = pd.DataFrame({"age": rows[:, 0], "city": np.random.default_rng(2).choice(["Basel", "Bern"], len(rows))})
+    features = make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(handle_unknown="ignore"), ["city"]))
+    pipeline = make_pipeline(features, OPAUCCV()).fit(frame, labels_of(rows, [0, 1]))
+    types = [("age", DoubleTensorType([None, 1])), ("city", StringTensorType([None, 1]))]
+    model = to_onnx(pipeline, initial_types=types, options={"zipmap": False})
+    given = frame[:100].assign(city=["Basel", "Bern", "Chur", "Bern"] * 25)
+    found = session.run(model, {"age": given[["age"]].to_numpy(), "city": given[["city"]].to_numpy(object)})
+    # skl2onnx makes features of categories in float32, and with them the matrix that the estimator is given.
+    assert_allclose(found["probabilities"], pipeline.predict_proba(given), rtol=0, atol=1e-5)
 
 
 def test_a_column_that_is_no_number_is_one_line():

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from itertools import accumulate
+from typing import TypeVar
 
 from opauc.exports.c.constants import array, number
 from opauc.exports.c.data import axes_data, crossed_data, table_data, term_data, tree_data
 from opauc.exports.c.names import c_bytes, c_comment, c_string, identifiers
 from opauc.exports.format import ExportFormat, ExportOptions
 from opauc.exports.merge_terms import check_centered, merge_terms
-from opauc.exports.portable import CATEGORY, DATE, NUMBER, Column, PortableModel
+from opauc.exports.portable import CATEGORY, DATE, NUMBER, PortableModel
 from opauc.version import __version__
 
+Item = TypeVar("Item")
 KINDS = {NUMBER: "NUMBER", CATEGORY: "CATEGORY", DATE: "DATE"}
 PARTS = {"": "WHOLE", "day": "DAY", "month": "MONTH", "weekday": "WEEKDAY", "hour": "HOUR"}
 # The code, in the order in which C needs it.
@@ -165,27 +167,31 @@ def _data(model: PortableModel) -> list[str]:
 
 
 def _columns(model: PortableModel) -> Iterable[str]:
-    """Yield how the values of columns are read."""
-    texts = [_texts(column) for column in model.columns]
-    layouts = [column.text_format.split(" or ") if column.kind == DATE else [] for column in model.columns]
+    """Yield how the values of columns are read; columns that list the same texts share them."""
+    listed = [
+        tuple({**column.categories, **dict.fromkeys(column.missing, MISSING_TEXT)}.items()) for column in model.columns
+    ]
+    layouts = [tuple(column.text_format.split(" or ")) if column.kind == DATE else () for column in model.columns]
+    first_text, first_layout = _places(listed), _places(layouts)
     yield array("char *const", "opauc_columns", (c_string(column.name) for column in model.columns), is_public=True)
     yield array("char *const", "opauc_labels", (c_string(_label(one)) for one in model.labels), is_public=True)
-    yield array("listed_text", "texts", (f"{{{text}, {value}}}" for own in texts for text, value in own))
-    yield array("char *const", "layouts", (c_string(one) for own in layouts for one in own))
-    first_text = [0, *accumulate(map(len, texts))]
-    first_layout = [0, *accumulate(map(len, layouts))]
+    yield array("listed_text", "texts", (
+        f"{{{c_string(text)}, {number(value)}}}"
+        for own in first_text for text, value in sorted(own, key=lambda pair: c_bytes(pair[0]))
+    ))  # fmt: skip
+    yield array("char *const", "layouts", (c_string(one) for own in first_layout for one in own))
     yield array("opauc_column", "columns", (
-        f"{{{KINDS[column.kind]}, {int(column.is_required)}, {int(column.is_strict)}, {len(texts[at])}, "
+        f"{{{KINDS[column.kind]}, {int(column.is_required)}, {int(column.is_strict)}, {len(listed[at])}, "
         f"{len(layouts[at])}, {c_string(column.text_format if column.kind == NUMBER else '')}, "
-        f"texts + {first_text[at]}, layouts + {first_layout[at]}}}"
+        f"texts + {first_text[listed[at]]}, layouts + {first_layout[layouts[at]]}}}"
         for at, column in enumerate(model.columns)
     ))  # fmt: skip
 
 
-def _texts(column: Column) -> list[tuple[str, str]]:
-    """Return the texts that a column lists with their numbers, sorted by their bytes."""
-    numbers = {**column.categories, **dict.fromkeys(column.missing, MISSING_TEXT)}
-    return [(c_string(text), number(numbers[text])) for text in sorted(numbers, key=c_bytes)]
+def _places(lists: Sequence[tuple[Item, ...]]) -> dict[tuple[Item, ...], int]:
+    """Return where each different list begins if they follow one another."""
+    different = list(dict.fromkeys(lists))
+    return dict(zip(different, accumulate(map(len, different), initial=0), strict=False))
 
 
 def _label(label: bool | int | float | str) -> str:

@@ -31,7 +31,7 @@ def identifiers(names: Iterable[str]) -> list[str]:
     >>> identifiers(["Größe (cm)", "int", "2nd", "a b", "a_b", "€", "__x"])
     ['gro_e_cm', 'int_', 'c_2nd', 'a_b', 'a_b_2', 'c', 'x']
     """
-    found: list[str] = []
+    found: dict[str, None] = {}
     for name in names:
         letters = "".join(
             character for character in unicodedata.normalize("NFKD", name) if not unicodedata.combining(character)
@@ -44,8 +44,8 @@ def identifiers(names: Iterable[str]) -> list[str]:
         unique, number = slug, 2
         while unique in found:
             unique, number = f"{slug}_{number}", number + 1
-        found.append(unique)
-    return found
+        found[unique] = None
+    return list(found)
 
 
 def c_bytes(text: str) -> bytes:

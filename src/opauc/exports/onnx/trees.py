@@ -68,28 +68,36 @@ class _Ensemble:
         return sorted(found)
 
     def add_tree(self, root: int, term: int) -> None:
-        """Add a tree with what it adds to one term."""
+        """Add a tree with what it adds to one term: splits in the order of a walk that goes to the first side first."""
         self.roots.append(len(self.features))
-        left = [(root, 0.0, len(self.features))]
-        self._add_split(root)
+        left = [(root, 0.0, -1, 0)]  # the child of a split, the sum of changes before it, the split's node, the side
+        values, n_splits = self.trees.values, self.trees.n_splits
         while left:
-            split, value, node = left.pop()
-            own = self._term(split) == term
-            for side, child in enumerate(self.trees.children[split].tolist()):
-                place = child if child >= 0 else self.trees.n_splits - 1 - child
-                change = float(self.trees.values[place] - self.trees.values[split]) if own else 0.0
-                self.are_leaves[side][node] = int(child < 0)
-                if child < 0:
-                    self.sides[side][node] = len(self.leaf_values)
-                    self.leaf_values.append(value + change)
-                    self.leaf_terms.append(term)
-                else:
-                    self.sides[side][node] = len(self.features)
-                    left.append((child, value + change, len(self.features)))
-                    self._add_split(child)
+            child, value, parent, side = left.pop()
+            is_leaf = child < 0
+            if parent >= 0:
+                self.sides[side][parent] = len(self.leaf_values if is_leaf else self.features)
+                self.are_leaves[side][parent] = int(is_leaf)
+            if is_leaf:
+                self.leaf_values.append(value)
+                self.leaf_terms.append(term)
+                continue
+            node = len(self.features)
+            self._add_split(child)
+            own = self._term(child) == term
+            for next_side in (1, 0):
+                below = int(self.trees.children[child, next_side])
+                place = below if below >= 0 else n_splits - 1 - below
+                change = float(values[place] - values[child]) if own else 0.0
+                left.append((below, value + change, node, next_side))
 
     def attributes(self, targets: dict[int, int]) -> dict[str, Any]:
         """Return the attributes of TreeEnsemble; `targets` has the position of each term among its outputs."""
+        unused = self._first_leaf()
+        sides = [
+            [number + unused * is_leaf for number, is_leaf in zip(numbers, are_leaves, strict=True)]
+            for numbers, are_leaves in zip(self.sides, self.are_leaves, strict=True)
+        ]
         return {
             "n_targets": len(targets),
             "aggregate_function": SUM,
@@ -98,14 +106,24 @@ class _Ensemble:
             "nodes_modes": tensor(np.full(len(self.features), BRANCH_LEQ), np.uint8),
             "nodes_featureids": self.features,
             "nodes_splits": tensor(self.thresholds),
-            "nodes_truenodeids": self.sides[0],
-            "nodes_falsenodeids": self.sides[1],
+            "nodes_truenodeids": sides[0],
+            "nodes_falsenodeids": sides[1],
             "nodes_trueleafs": self.are_leaves[0],
             "nodes_falseleafs": self.are_leaves[1],
             "nodes_missing_value_tracks_true": [1] * len(self.features),
-            "leaf_targetids": [targets[term] for term in self.leaf_terms],
-            "leaf_weights": tensor(self.leaf_values),
+            "leaf_targetids": [0] * unused + [targets[term] for term in self.leaf_terms],
+            "leaf_weights": tensor([0.0] * unused + self.leaf_values),
         }
+
+    def _first_leaf(self) -> int:
+        """Return from which number on leaves are numbered, so that no split has a leaf and a split of one number.
+
+        onnxruntime before 1.24 takes a root of two equal numbers for a leaf.
+        """
+        (first, second), (is_first, is_second) = (np.array(self.sides), np.array(self.are_leaves))
+        mixed = is_first != is_second
+        gaps = np.where(is_first, second - first, first - second)[mixed]
+        return next(number for number in range(gaps.size + 1) if number not in gaps)
 
     def regressor_attributes(self, targets: dict[int, int]) -> dict[str, Any]:
         """Return the attributes of TreeEnsembleRegressor, which numbers the leaves of a tree after all splits."""
@@ -146,16 +164,19 @@ class _Ensemble:
     def _term(self, split: int) -> int:
         return self.trees.terms[int(self.trees.split_axes[split])]
 
+    def _add_node(self, feature: int, threshold: float) -> None:
+        """Add a split whose sides are not known yet."""
+        self.features.append(feature)
+        self.thresholds.append(threshold)
+        for ids in (*self.sides, *self.are_leaves):
+            ids.append(0)
+
     def _add_split(self, split: int) -> None:
-        """Add a split whose sides are not known yet: of steps by the cut below the next place."""
+        """Add a split of the model: on steps by the cut below the next place, on levels by the place."""
         number, place = self.trees.axes[int(self.trees.split_axes[split])], int(self.trees.split_places[split])
         axis = self.axes[number]
         if isinstance(axis, Steps):
             cuts = np.concatenate([[-np.inf], axis.cuts, [np.inf]])
-            self.features.append(axis.input)
-            self.thresholds.append(float(cuts[min(place, axis.cuts.size + 1)]))
+            self._add_node(axis.input, float(cuts[min(place, axis.cuts.size + 1)]))
         else:
-            self.features.append(self.positions[number])
-            self.thresholds.append(float(place))
-        for ids in (*self.sides, *self.are_leaves):
-            ids.append(0)
+            self._add_node(self.positions[number], float(place))
