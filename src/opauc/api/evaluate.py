@@ -29,7 +29,7 @@ from opauc.api.tables import (
     sources_of,
 )
 from opauc.api.train import shard_progress
-from opauc.api.training_files import trained_before
+from opauc.api.training_files import trained_before, training_rows_warning
 from opauc.core.atomic_write import atomic_write
 from opauc.core.batch import Batch, SourceRecord
 from opauc.core.group_keys import is_missing
@@ -67,8 +67,6 @@ from opauc.version import __version__
 NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
 # A password in the address of a database.
 PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
-# Files that a warning names.
-MAX_NAMED_FILES = 3
 NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
 
 
@@ -334,21 +332,13 @@ def evaluate_stream(
         check_both_classes(scored, *scores.stream.counts.tolist())
         trained_on = trained_before(scored.model.provenance, records)
         if trained_on:
-            observer.warn(training_rows_warning(trained_on, len(records)))
+            observer.warn(training_rows_warning(trained_on, len(records), "its AUC on new rows is probably lower"))
         return Evaluation(
             scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples,
             metrics=scores.metrics(metrics), within=NO_GROUPS if columns.within is None else _aucs_within(by_group),
             groups=() if groups is None else groups.evaluate(), by=columns.by,
             above_threshold=(int(above[0]), int(above[1])), trained_on=trained_on,
         )  # fmt: skip
-
-
-def training_rows_warning(trained_on: Sequence[SourceRecord], n_files: int) -> str:
-    """Return a warning that rows were training rows, with the first files."""
-    first = ", ".join(record["path"] for record in trained_on[:MAX_NAMED_FILES])
-    more = f" and {len(trained_on) - MAX_NAMED_FILES:,} more" if len(trained_on) > MAX_NAMED_FILES else ""
-    part = f" ({len(trained_on):,} of {n_files:,} files)" if n_files > 1 else ""
-    return f"{first}{more}: the model was trained on these rows{part}; its AUC on new rows is probably lower"
 
 
 def _groups_of(batch: Batch, column: str) -> Array:
