@@ -41,6 +41,8 @@ SUMMARY = {
 }  # fmt: skip
 # Up to so many files are listed, of more only the totals.
 MAX_FILES = 3
+# Letters of a path, or of a query in its place.
+PATH_LETTERS = 300
 
 
 def command(
@@ -121,7 +123,8 @@ def _about_rows(model: Model) -> dict[str, object]:
     if provenance.get("rows"):
         lines["rows"] = f"{provenance['rows']:,}"
     if 0 < len(files) <= MAX_FILES:
-        lines["files"] = ", ".join(f"{shorten(one['path'])} ({number_of(one['rows'], 'row')})" for one in files)
+        named = ((shorten(one["path"], PATH_LETTERS), number_of(one["rows"], "row")) for one in files)
+        lines["files"] = ", ".join(f"{path} ({rows})" for path, rows in named)
     elif files:
         lines["files"] = f"{len(files):,}; --verbose and --json tell more"
     return lines
