@@ -332,7 +332,7 @@ def evaluate_stream(
         check_both_classes(scored, *scores.stream.counts.tolist())
         trained_on = trained_before(scored.model.provenance, records)
         if trained_on:
-            observer.warn(training_rows_warning(trained_on, len(records), "its AUC on new rows is probably lower"))
+            observer.warn(training_rows_warning(trained_on, len(records)))
         return Evaluation(
             scores.ranking(), bins, scores.n_rows, scored.stream.bad_rows.total, seconds(), examples,
             metrics=scores.metrics(metrics), within=NO_GROUPS if columns.within is None else _aucs_within(by_group),
