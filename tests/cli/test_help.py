@@ -55,6 +55,12 @@ def test_lines_fit_the_terminal(width, opauc, monkeypatch):
     assert max(len(line.rstrip()) for line in text.splitlines() if not line.startswith("  opauc")) <= min(width, 110)
 
 
+def test_examples_are_not_broken(opauc, monkeypatch):
+    assert f"  {split_help(command_of('constrain').help).examples[0]}\n" in shown(
+        opauc, monkeypatch, "constrain", "-h", width=40
+    )
+
+
 def test_options_of_linear_models_are_the_last_panel():
     panels = panels_of(command_of("train"))
     assert next(iter(panels)) == OPTIONS
