@@ -33,6 +33,7 @@ myst_enable_extensions = ["attrs_inline", "attrs_block", "colon_fence", "deflist
 myst_heading_anchors = 4
 
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"  # methods by their own names in the column at the right
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

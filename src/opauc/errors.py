@@ -6,7 +6,7 @@ OpaucError
 ├── UnknownNameError          (ValueError)  a solver, format or estimator of an unknown name
 ├── UnsupportedOperationError (ValueError)  something this kind of model cannot do: merge, forget, take weights
 ├── EngineError               (ValueError)  a cluster or a device that failed
-│   └── MissingEngineError                  one that is not installed or not available
+│   └── MissingEngineError                  a library, cluster or device that is not there
 ├── DivergedError             (ValueError)  a step size so large that the weights left the range of float64
 ├── InputError                (ValueError)  data that cannot be read
 │   ├── ParameterError                      a parameter that is wrong by itself or with the others
@@ -18,7 +18,7 @@ OpaucError
 InputWarning                  (UserWarning) data that is read by a guess
 DivergenceWarning             (UserWarning) weights far worse than zero weights: the step size looks too large
 
-Each error is a `ValueError` too, so code written for scikit-learn catches them.
+Each of them but `OpaucError` itself is a `ValueError` too, so code written for scikit-learn catches them.
 Wrong arguments raise a plain `ValueError` as in scikit-learn.
 """
 

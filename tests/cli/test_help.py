@@ -51,8 +51,17 @@ def test_each_example_of_a_verb_parses(verb):
 
 @pytest.mark.parametrize("width", [60, 100, 300])
 def test_lines_fit_the_terminal(width, opauc, monkeypatch):
-    text = shown(opauc, monkeypatch, "train", "-h", width=width)
-    assert max(len(line.rstrip()) for line in text.splitlines() if not line.startswith("  opauc")) <= min(width, 110)
+    text, examples = (
+        shown(opauc, monkeypatch, "train", "-h", width=width),
+        split_help(command_of("train").help).examples,
+    )
+    assert all(len(line.rstrip()) <= min(width, 110) for line in text.splitlines() if line.strip() not in examples)
+
+
+def test_examples_are_not_broken(opauc, monkeypatch):
+    assert f"  {split_help(command_of('constrain').help).examples[0]}\n" in shown(
+        opauc, monkeypatch, "constrain", "-h", width=40
+    )
 
 
 def test_options_of_linear_models_are_the_last_panel():

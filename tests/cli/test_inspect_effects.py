@@ -43,6 +43,20 @@ def test_every_effect_is_listed_with_its_kind_its_importance_and_its_range(model
         assert f"{effect.value.min():+.3f} to {effect.value.max():+.3f}" in line
 
 
+def test_terms_come_before_the_header_which_only_verbose_shows(tmp_path, opauc):
+    (tmp_path / "rows.csv").write_text("age,bought\n" + "30,no\n30,no\n30,yes\n45,yes\n45,no\n" * 40)
+    path = tmp_path / "m.opauc"
+    library.train(tmp_path / "rows.csv", label="bought", output=path)
+    short, long = opauc("inspect", path).out, opauc("inspect", path, "--verbose").out
+    assert re.search(r"^classes +no, yes; positive: yes *$", short, re.MULTILINE)
+    assert re.search(r"^rows +200 *$", short, re.MULTILINE)
+    assert "(200 rows)" in short
+    for internal in ("reading: kind", "arrays"):
+        assert internal not in short
+        assert internal in long
+    assert long.index("terms, ") < long.index("reading: kind")
+
+
 def test_the_model_selection_and_the_drift_are_listed(model, file, opauc):
     printed = opauc("inspect", file).out
     assert f"AUC {model.selection_.aucs[model.selection_.model]:.4f}  ← selected" in printed

@@ -55,6 +55,20 @@ def test_the_threshold_stays_with_a_model_that_is_updated_or_exported(folder, mo
         assert library.load(name).threshold_ == kept
 
 
+def test_training_rows_are_told_by_a_warning(folder, monkeypatch, opauc):
+    monkeypatch.chdir(folder)
+    ran = opauc("threshold", "gam", "first.csv", "later.csv", "--at-fpr", "0.05")
+    assert ran.code == 0
+    assert "warning: first.csv: the model was trained on these rows (1 of 2 files); the rates of new rows" in ran.err
+    assert "trained on" not in opauc("threshold", "gam", "later.csv", "--at-fpr", "0.05").err
+
+
+def test_without_rows_an_error_says_which_ones_are_needed(folder, monkeypatch, opauc):
+    monkeypatch.chdir(folder)
+    message = one_line(opauc("threshold", "model", "--at-fpr", "0.05"))
+    assert "labeled rows that the model was not trained on: opauc threshold model DATA" in message
+
+
 def test_mistakes_are_one_line(folder, monkeypatch, opauc):
     monkeypatch.chdir(folder)
     for options, message in (

@@ -39,9 +39,19 @@ def trained_before(provenance: Settings, records: Sequence[SourceRecord]) -> lis
     return [record for record in records if record["rows"] and known[record["sha256"]] > 0]
 
 
-def training_rows_warning(trained_on: Sequence[SourceRecord], n_files: int) -> str:
-    """Return a warning that rows were training rows, with the first files."""
+def training_rows_warning(
+    trained_on: Sequence[SourceRecord], n_files: int, consequence: str = "its AUC on new rows is probably lower"
+) -> str:
+    """Return a warning that rows were training rows, with the first files and what follows.
+
+    Examples
+    --------
+    >>> from opauc.api.training_files import training_rows_warning
+    >>> march = {"path": "march.csv", "bytes": 99, "rows": 8, "sha256": "ab12"}
+    >>> training_rows_warning([march], 2)
+    'march.csv: the model was trained on these rows (1 of 2 files); its AUC on new rows is probably lower'
+    """
     first = ", ".join(record["path"] for record in trained_on[:MAX_NAMED_FILES])
     more = f" and {len(trained_on) - MAX_NAMED_FILES:,} more" if len(trained_on) > MAX_NAMED_FILES else ""
     part = f" ({len(trained_on):,} of {n_files:,} files)" if n_files > 1 else ""
-    return f"{first}{more}: the model was trained on these rows{part}; its AUC on new rows is probably lower"
+    return f"{first}{more}: the model was trained on these rows{part}; {consequence}"

@@ -59,7 +59,7 @@ def command(
     metric of --metric, by default the AUC, orders the methods and is tested.
 
     Example: opauc compare orders.csv --label returned
-    Example: opauc compare orders.csv --label returned --methods gam,lightgbm --held-out 0.3
+    Example: opauc compare orders.csv --label returned --methods gam,lightgbm
     """
     reading = shared.reading_options(
         format=format_, label=label, features=features, categorical=categorical, numeric=numeric, drop=drop,

@@ -60,7 +60,7 @@ def command(
     first: the rise of the log loss, estimated from the sums in the file, and the AUC if
     labeled rows are given. Names of several columns are separated by commas.
 
-    Example: opauc constrain orders.opauc later.csv --increasing amount -o constrained.opauc
+    Example: opauc constrain orders.opauc later.csv --increasing amount -o new.opauc
     """
     if output is not None:
         check_writable(output)

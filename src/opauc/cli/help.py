@@ -17,6 +17,7 @@ from rich.text import Text
 EXAMPLE = "Example: "
 # How the value of an option is shown, by its type, where it has no metavar.
 VALUES = {int: "NUMBER", float: "NUMBER", Path: "FILE"}
+INDENT = "  "
 OPTIONS, LINEAR = "Options", "Linear models"
 # Columns of the text, at most, and of the names of options.
 MAX_WIDTH, NAME_WIDTH = 110, 34
@@ -126,7 +127,7 @@ def _print(usage: str, text: HelpText, panels: Mapping[str, Sequence[tuple[str, 
     console = Console(highlight=False)
     console.width = min(console.width, MAX_WIDTH)
     for line in _lines(usage, text, panels):
-        console.print(line)
+        console.print(line, soft_wrap=isinstance(line, Text) and line.plain.startswith(INDENT))
 
 
 def _lines(usage: str, text: HelpText, panels: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[Text | Table]:
@@ -135,7 +136,7 @@ def _lines(usage: str, text: HelpText, panels: Mapping[str, Sequence[tuple[str, 
         yield Text("\n" + paragraph)
     if text.examples:
         yield Text("\nExamples", "bold")
-        yield from (Text("  " + example) for example in text.examples)
+        yield from (Text(INDENT + example) for example in text.examples)  # not broken: they are copied
     for title, entries in panels.items():
         if entries:
             yield Text(f"\n{title}", "bold")

@@ -32,17 +32,28 @@ from opauc.types import NamedArrays, Settings
 NESTED = ("resume_position", "plan", "reading", "provenance")
 # Shown items of lists and of mappings, and levels of nesting.
 MAX_ITEMS, MAX_KEYS, MAX_DEPTH = 8, 40, 6
+# Facts of a model that are shown first, by their names in the header; --verbose prints all.
+SUMMARY = {
+    "estimator": "estimator", "parameters": "parameters", "n_features": "features", "columns": "columns",
+    "constraints": "constraints", "threshold": "threshold", "provenance: learning_curve": "progressive AUC",
+    "provenance: library": "opauc", "size": "size",
+}  # fmt: skip
 # Up to so many files are listed, of more only the totals.
 MAX_FILES = 3
+# Letters of a path, or of a query in its place.
+PATH_LETTERS = 300
 
 
 def command(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A model, checkpoint or statistics file.", show_default=False)
     ],
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the header and the arrays too.")] = False,
     json: shared.Json = False,
 ) -> int:
     """Print the content of a model, checkpoint or statistics file; nothing in it is executed.
+
+    Of a model the facts that matter come first, then its terms or its largest weights.
 
     Example: opauc inspect orders.opauc
     Example: opauc inspect orders.opauc --json
@@ -61,8 +72,10 @@ def command(
             additive=None if shown.terms is None or model is None else additive_as_json(model),
         )  # fmt: skip
         return 0
-    show_table(str(file), _facts(file, kind, header, model))
-    show_table("arrays", shapes if shown.terms is None else _by_part(arrays))
+    facts = _facts(file, kind, header, model)
+    if model is not None:
+        known = {title: facts[name] for name, title in SUMMARY.items() if name in facts}
+        show_table(str(file), {**known, **_about_rows(model)})
     if shown.penalty is not None:
         folds = number_of(shown.penalty.n_folds, "fold")
         title = f"penalties (alpha), {shown.penalty.criterion} of {folds} held out"
@@ -71,6 +84,9 @@ def command(
         show_table(f"largest weights, {shown.weight_order}", {row.name: _weight(row) for row in shown.weights})
     if shown.terms is not None:
         _show_terms(shown.terms)
+    if verbose or model is None:
+        show_table("header" if model is not None else str(file), facts)
+        show_table("arrays", shapes if shown.terms is None else _by_part(arrays))
     return 0
 
 
@@ -95,6 +111,22 @@ def _facts(file: Path, kind: str, header: Settings, model: Model | None) -> dict
     if curve:
         facts["provenance: learning_curve"] = f"AUC {curve[-1][1]:.4f} at its end, row {curve[-1][0]:,}"
     return {name: value for name, value in facts.items() if value != ""}
+
+
+def _about_rows(model: Model) -> dict[str, object]:
+    """Return the classes, the number of training rows and the training files, as lines."""
+    labels, provenance = model.labels, model.provenance
+    positive = model.classes[-1] if labels.positive is None else labels.positive
+    lines: dict[str, object] = {"classes": f"{', '.join(map(str, model.classes.tolist()))}; positive: {positive}"}
+    files = provenance.get("inputs", ())
+    if provenance.get("rows"):
+        lines["rows"] = f"{provenance['rows']:,}"
+    if 0 < len(files) <= MAX_FILES:
+        named = ((shorten(one["path"], PATH_LETTERS), number_of(one["rows"], "row")) for one in files)
+        lines["files"] = ", ".join(f"{path} ({rows})" for path, rows in named)
+    elif files:
+        lines["files"] = f"{len(files):,}; --verbose and --json tell more"
+    return lines
 
 
 def _show_terms(part: TermsSection) -> None:

@@ -90,7 +90,7 @@ def command(
     """Score rows with a model; labels in the data are ignored and need not be there.
 
     Example: opauc predict orders.opauc new.csv -o scores.txt
-    Example: opauc predict orders.opauc new.csv --response probability --keep order > scores.csv
+    Example: opauc predict orders.opauc new.csv --keep order > scores.csv
     """
     check_response(response)
     sources = sources_of(data_or_query(data, sql, database))

@@ -16,12 +16,21 @@ from opauc.cli import options as shared
 from opauc.cli.console import Reporter, emit, show_table
 from opauc.core.model import load_model, save_model
 from opauc.core.threshold import Rate
+from opauc.errors import InputError
 from opauc.metrics import ThresholdRule
 
 
 def command(
     model: shared.Model,
-    data: shared.Data,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="DATA...",
+            help="Labeled rows that the model was not trained on: files, glob patterns, folders, or - for standard "
+            "input.",
+            show_default=False,
+        ),
+    ] = None,
     at_fpr: Annotated[
         float | None, typer.Option(metavar="SHARE", help="At most this share of the negative rows is above it.")
     ] = None,
@@ -61,6 +70,11 @@ def command(
 
     Example: opauc threshold model.opauc later.csv --at-fpr 0.01 -o model.opauc
     """
+    if not data:
+        raise InputError(
+            "a threshold is chosen on labeled rows that the model was not trained on: "
+            f"opauc threshold {model} DATA --at-fpr 0.01"
+        )
     rule = ThresholdRule(cost_fp, cost_fn, at_fpr, at_precision, at_recall)
     if output is not None:
         check_writable(output)

@@ -271,7 +271,7 @@ def command(
     where --solver or an option of the linear solvers is given.
 
     Example: opauc train orders.csv --label returned
-    Example: opauc train day1.csv.gz day2.csv.gz --label returned -o days.opauc --explain-columns
+    Example: opauc train day1.csv.gz day2.csv.gz --label returned -o days.opauc
     Example: zcat rows.svm.gz | opauc train - --format libsvm -o rows.opauc
     """
     data = data_or_query(data, sql, database)

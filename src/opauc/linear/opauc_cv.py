@@ -233,7 +233,7 @@ class OPAUCCV(SumsClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
         groups : array-like of shape (n_samples,), default=None
-            As in `fit`; with every batch or with none.
+            The group of each row, as in `fit`; given with every batch or with none.
 
         Returns
         -------

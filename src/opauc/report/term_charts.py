@@ -351,7 +351,7 @@ def _opacity(value: float, largest: float, faded: bool = False) -> str:
 
 # Contributions drawn, letters of a label, letters of a feature value that stay visible, characters of all tick labels.
 MAX_CONTRIBUTIONS, LABEL_LETTERS, VALUE_LETTERS, WATERFALL_TICKS = 9, 22, 7, 14
-EQUALS = " = "
+EQUALS, TIMES = " = ", " × "
 SHORT_SUFFIXES = {" (categorical)": " (cat.)"}
 
 
@@ -375,6 +375,24 @@ def waterfall_chart(slug: str, row: ExplainedRow) -> str:
     return frame.chart(slug, row.title, description, marks)
 
 
+def shorten_parts(name: str) -> str:
+    """Return the name of a term with a part of each of its features.
+
+    Examples
+    --------
+    >>> from opauc.report.term_charts import shorten_parts
+    >>> shorten_parts("age × previous_cancellations"), shorten_parts("age × sex")
+    ('age × previous_cancel…', 'age × sex')
+    """
+    parts = name.split(TIMES)
+    room = LABEL_LETTERS - len(TIMES) * (len(parts) - 1)
+    by_length = sorted(range(len(parts)), key=lambda part: len(parts[part]))
+    for n_left, part in zip(range(len(parts), 0, -1), by_length, strict=True):
+        parts[part] = shorten(parts[part], room // n_left)
+        room -= len(parts[part])
+    return TIMES.join(parts)
+
+
 def contribution_label(contribution: Contribution) -> str:
     """Return the name and the feature value of a contribution, shortened so that a part of both is visible.
 
@@ -388,6 +406,8 @@ def contribution_label(contribution: Contribution) -> str:
     'native-country (trees)'
     >>> contribution_label(Contribution("shop", "1207", 0.1, " (categorical)"))
     'shop = 1207 (cat.)'
+    >>> contribution_label(Contribution("hour_of_the_day × previous_stays", "", 0.1))
+    'hour_of_t… × previous…'
     """
     name, value = contribution.name, contribution.feature_value
     if contribution.suffix:
@@ -395,7 +415,7 @@ def contribution_label(contribution: Contribution) -> str:
         room, both = LABEL_LETTERS - len(suffix), f"{name}{EQUALS}{value}"
         return (both if len(both) <= room else shorten(name, room)) + suffix
     if not value:
-        return name
+        return shorten_parts(name)
     value = shorten(value, max(VALUE_LETTERS, LABEL_LETTERS - len(EQUALS) - len(name)))
     return shorten(name, LABEL_LETTERS - len(EQUALS) - len(value)) + EQUALS + value
 

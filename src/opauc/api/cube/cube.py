@@ -463,9 +463,9 @@ class Cube:
         n_evaluated : int
             How many values are evaluated.
         rows : table, path or sequence of paths, optional
-            As in `leave_one_out`.
+            Labeled rows with the key columns; by default those that the files keep.
         label : str, optional
-            As in `leave_one_out`.
+            Their label column, by default that of the training.
 
         Returns
         -------
