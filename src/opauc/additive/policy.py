@@ -393,7 +393,8 @@ class SeveralPolicy:
     """
 
     sums: float = 2.0  # Gram matrices of all classes, in multiples of that of two: columns fall with the root of K
-    leaves: float = 4.0  # leaves of all trees of all classes, in multiples of those of two
+    trees: float = 4.0  # leaves of the trees of all classes, and rows kept for them, in multiples of those of two
+    max_validation_bytes: int = 2**26  # coded rows that validate the trees of all classes, each of which keeps its own
     min_columns: int = 200  # of the basis, however many classes there are
     max_cross_fit_rows: int = 3000  # rows that no others follow, up to which each class has an ensemble per fold
     # Trees of a class, where effort is "normal": fewer than those of two classes. In multiples of K/2 fits to two
@@ -406,13 +407,24 @@ class SeveralPolicy:
         shared = int(max_columns * (self.sums / n_classes) ** 0.5)
         return min(max_columns, max(shared, self.min_columns))
 
-    def leaves_of(self, max_leaves: int, n_classes: int) -> int:
-        """Return the largest number of leaves of the trees of one class."""
-        return min(max_leaves, int(max_leaves * self.leaves / n_classes))
+    def tree_policy(self, policy: TreePolicy, n_classes: int, width: int) -> TreePolicy:
+        """Return the policy of the trees of one class, for rows so wide."""
+        share = min(1.0, self.trees / n_classes)
+        return replace(
+            policy,
+            growth=self.growth,
+            max_leaves_of_all=int(policy.max_leaves_of_all * share),
+            max_kept_bytes=int(policy.max_kept_bytes * share),
+            max_validation_rows=min(policy.max_validation_rows, self._validation_rows(n_classes, width)),
+        )
 
-    def cross_fits(self, n_rows: int, effort: str) -> bool:
+    def cross_fits(self, n_rows: int, effort: str, n_classes: int, width: int) -> bool:
         """Tell whether so many rows, which no others follow, are few enough for an ensemble per fold and class."""
-        return effort == HIGH or n_rows < self.max_cross_fit_rows
+        is_few = effort == HIGH or n_rows < self.max_cross_fit_rows
+        return is_few and n_rows <= self._validation_rows(n_classes, width)
+
+    def _validation_rows(self, n_classes: int, width: int) -> int:
+        return self.max_validation_bytes // (n_classes * max(1, width))
 
 
 SEARCH_POLICY, TREE_POLICY, CODE_POLICY = SearchPolicy(), TreePolicy(), CodePolicy()

@@ -74,6 +74,18 @@ def test_the_basis_has_fewer_columns_the_more_classes_there_are():
     assert basis.n_columns <= 60
 
 
+def test_the_rows_that_each_class_keeps_are_bounded_by_all_of_them():
+    policy = ADDITIVE_POLICY.several
+    for n_classes, width in ((3, 10), (10, 780), (100, 780)):
+        tree = policy.tree_policy(ADDITIVE_POLICY.tree, n_classes, width)
+        assert n_classes * tree.max_validation_rows * width <= max(2**26, n_classes * 8192 * 10)
+        assert n_classes * tree.max_kept_bytes <= 4 * ADDITIVE_POLICY.tree.max_kept_bytes
+        assert n_classes * tree.max_leaves_of_all <= 4 * ADDITIVE_POLICY.tree.max_leaves_of_all
+    assert policy.cross_fits(2000, "normal", 3, 10)
+    assert not policy.cross_fits(2000, "high", 100, 780)
+    assert not policy.cross_fits(4000, "normal", 3, 10)
+
+
 def test_a_class_without_rows_has_the_odds_of_none():
     rows, labels = simulate()
     _, sums = fit(rows, labels, 4, trees=False)

@@ -134,13 +134,12 @@ def fit_classes(
     rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
     n_classes, several = buffer.n_classes, policy.several
     settings = replace(settings, max_columns=several.columns_of(settings.max_columns, n_classes))
-    max_leaves = several.leaves_of(policy.tree.max_leaves_of_all, n_classes)
-    policy = replace(policy, tree=replace(policy.tree, max_leaves_of_all=max_leaves, growth=several.growth))
+    policy = replace(policy, tree=several.tree_policy(policy.tree, n_classes, rows.shape[1]))
     order = buffer.order_by_content(categorical)
     of_class = [LabeledSample(rows, (labels == k).astype(np.int8), weights, categorical) for k in range(n_classes)]
     may_join = [trees_may_join(own.labels, weights, settings, policy.tree) for own in of_class]
     no_more_rows = labels.size < int(with_init_size(settings, 0, policy.sample).init_size)
-    few_rows = no_more_rows and several.cross_fits(labels.size, settings.effort)
+    few_rows = no_more_rows and several.cross_fits(labels.size, settings.effort, n_classes, rows.shape[1])
     n_validation = policy.tree.n_validation(labels.size) if any(may_join) and not few_rows else 0
     validation, others = order[:n_validation], order[n_validation:]
     drawn = draw_rows_by_class(others, labels, n_classes, _search_size(others.size, policy.sample))
