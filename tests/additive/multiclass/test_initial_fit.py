@@ -77,7 +77,7 @@ def test_the_basis_has_fewer_columns_the_more_classes_there_are():
 def test_the_rows_that_each_class_keeps_are_bounded_by_all_of_them():
     policy = ADDITIVE_POLICY.several
     for n_classes, width in ((3, 10), (10, 780), (100, 780)):
-        tree = policy.tree_policy(ADDITIVE_POLICY.tree, n_classes, width)
+        tree = policy.tree_policy(ADDITIVE_POLICY.tree, n_classes, 50_000, width)
         assert n_classes * tree.max_validation_rows * width <= max(2**26, n_classes * 8192 * 10)
         assert n_classes * tree.max_kept_bytes <= 4 * ADDITIVE_POLICY.tree.max_kept_bytes
         assert n_classes * tree.max_leaves_of_all <= 4 * ADDITIVE_POLICY.tree.max_leaves_of_all

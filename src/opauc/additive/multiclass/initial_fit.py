@@ -136,7 +136,7 @@ def fit_classes(
     settings = replace(settings, max_columns=several.columns_of(settings.max_columns, n_classes))
     n_pair_columns = several.columns_of(policy.search.max_pair_columns_beside_trees, n_classes)
     search = replace(policy.search, max_pair_columns_beside_trees=n_pair_columns)
-    policy = replace(policy, tree=several.tree_policy(policy.tree, n_classes, rows.shape[1]), search=search)
+    policy = replace(policy, tree=several.tree_policy(policy.tree, n_classes, *rows.shape), search=search)
     order = buffer.order_by_content(categorical)
     of_class = [LabeledSample(rows, (labels == k).astype(np.int8), weights, categorical) for k in range(n_classes)]
     may_join = [trees_may_join(own.labels, weights, settings, policy.tree) for own in of_class]
