@@ -398,8 +398,8 @@ class SeveralPolicy:
     min_columns: int = 200  # of the basis, however many classes there are
     max_cross_fit_rows: int = 3000  # rows that no others follow, up to which each class has an ensemble per fold
     # Trees of a class from `many_rows` of `Growth` on, where effort is "normal": fewer than those of two classes. In
-    # multiples of K/2 fits to two classes, connect-4 and covtype (100,000 rows) cost a third less; mean AUC over pairs of
-    # classes .9264 and .9910, in place of .9261 and .9916. Of fewer rows more trees pay: letter .9993 in place of .9991.
+    # multiples of K/2 fits to two classes, connect-4 and covtype (100,000 rows) cost a third less; mean AUC over pairs
+    # of classes .9264 and .9910, in place of .9261 and .9916. Of fewer rows more trees pay: letter .9993, not .9991.
     growth_of_many: Growth = Growth(rate_of_many_rows=0.25, patience=10)
 
     def columns_of(self, max_columns: int, n_classes: int) -> int:
