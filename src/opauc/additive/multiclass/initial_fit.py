@@ -28,6 +28,7 @@ from opauc.additive.initial_fit import (
 )
 from opauc.additive.initial_sample import SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.model import AdditiveLogistic
+from opauc.additive.multiclass.policy import SEVERAL_POLICY, SeveralPolicy
 from opauc.additive.multiclass.sums import ClassSums, SharedRows
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, BASIS_POLICY, AdditivePolicy, SamplePolicy, SmoothingPolicy
@@ -113,6 +114,7 @@ def fit_classes(
     categorical: NDArray[np.bool_],
     seed: int,
     policy: AdditivePolicy = ADDITIVE_POLICY,
+    several: SeveralPolicy = SEVERAL_POLICY,
 ) -> ClassBasis:
     """Return the basis that suits a sample of the buffered rows of several classes, and the sums of all of them.
 
@@ -132,7 +134,7 @@ def fit_classes(
     True
     """
     rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
-    n_classes, several = buffer.n_classes, policy.several
+    n_classes = buffer.n_classes
     settings = replace(settings, max_columns=several.columns_of(settings.max_columns, n_classes))
     n_pair_columns = several.columns_of(policy.search.max_pair_columns_beside_trees, n_classes)
     search = replace(policy.search, max_pair_columns_beside_trees=n_pair_columns)
