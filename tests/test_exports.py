@@ -27,7 +27,8 @@ NAMES = {
     "opauc.linear": {"effective_rank", "theorem_step_size"},
     "opauc.linear.moments": {
         "ClassMoments", "ClassSketch", "ExactMoments", "FeatureMoments", "FoldMoments", "GroupMoments",
-        "LinearizedMoments", "Mergeable", "Statistic", "WithinGroupMoments",
+        "LabeledSums", "LinearizedMoments", "Mergeable", "SeveralFoldMoments", "SeveralMoments", "Statistic",
+        "WithinGroupMoments",
     },
 }  # fmt: skip
 

@@ -21,6 +21,7 @@ from sklearn.utils import get_tags
 
 from opauc.additive.gam import OnePassGAM
 from opauc.core.extras import needed
+from opauc.core.fit import only_two_classes
 from opauc.core.parameters import Count, check_param
 from opauc.data.formats.memory import label_array
 from opauc.data.frames import of_one_kind, table_of_columns, to_table, with_text_names
@@ -354,6 +355,8 @@ def _check_estimator(estimator: Any) -> None:
 def _labels(classes: tuple[Hashable, Hashable] | None, fitted: Any) -> list[Hashable]:
     """Return the negative and the positive label."""
     known = None if fitted is None else fitted.classes_.tolist()
+    if known is not None and len(known) > 2:
+        raise only_two_classes("RiverClassifier", len(known), "use the estimator itself")
     given: Any = (known or (False, True)) if classes is None else classes
     labels: list[Hashable] = sorted(given) if len({*given}) == 2 else []
     if not labels or (known is not None and labels != known):

@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch):
         ("+1 1:1\n-1 x:2\n", r"bad.svm, line 2: .*x"),
         ("+1 3:1 2:1\n-1 1:1\n", r"bad.svm, line 1: .*2.*3"),
         ("+1 1:1\n-1 1:nan\n", r"bad.svm, line 2: .*nan"),
-        ("+1 1:1\n-1 1:2\n3 1:1\n", r"bad.svm, line 3: label 3 besides -1 and 1"),
+        ("+1 1:1\n-1 1:2\n0.5 1:1\n", r"bad.svm, line 3: label 0.5 besides -1 and 1"),
         ("+1 1:1\n+1 1:2\n", r"training needs rows of two classes, got 2 rows"),
         ("", r"bad.svm: there are no rows to train on"),
     ],
@@ -205,7 +205,7 @@ def test_an_input_that_is_cut_off_while_it_is_read_is_one_line(folder, opauc, mo
 
 WRITE_AND_WAIT = """
 import sys, time
-sys.stdout.write("+1 1:1\\n-1 1:2\\n3 1:1\\n" + "+1 1:1 2:0.123456\\n" * 400_000)
+sys.stdout.write("+1 1:1\\n-1 1:2\\n0.5 1:1\\n" + "+1 1:1 2:0.123456\\n" * 400_000)
 sys.stdout.flush()
 time.sleep(60)
 """
@@ -220,7 +220,7 @@ def test_a_mistake_in_a_pipe_is_told_at_once_though_the_pipe_stays_open(tmp_path
         writer.kill()
     said = without_notice(done.stderr)
     assert (done.returncode, said.count("\n")) == (2, 1), said
-    assert said.startswith("opauc: standard input, line 3: label 3 besides -1 and 1")
+    assert said.startswith("opauc: standard input, line 3: label 0.5 besides -1 and 1")
 
 
 def test_missing_labels_are_no_class_and_can_be_left_out(tmp_path, opauc):

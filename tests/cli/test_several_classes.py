@@ -101,7 +101,10 @@ def test_classes_are_named_where_the_first_rows_do_not_show_them(opauc, tmp_path
             "train one.csv --label kind --solver exact --loss logistic",
             "Only binary classification is supported by --loss logistic, here there are 4 classes; set --loss square",
         ),
-        ("train one.csv --label kind --rank 3", "supported by a sketch, or class means alone"),
+        (
+            "train one.csv --label kind --rank 3",
+            "supported by --rank 3, here there are 4 classes; set --solver exact with",
+        ),
         ("train one.csv --label kind --solver exact --by a -o cube", "besides"),
         (
             "threshold one.opauc two.csv --at-fpr 0.1",

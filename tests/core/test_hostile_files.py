@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import opauc
-from opauc import OPAUC, OPAUCCV, UnreadableFileError
+from opauc import OPAUC, OPAUCCV, OnePassGAM, UnreadableFileError
 from opauc.baselines import OAM
 from opauc.core.checksummed_file import read_checksummed
 from opauc.core.registry import BASELINES
@@ -41,7 +41,7 @@ NAMES = [
     *(f"opauc-{name}" for name in SOLVERS), *(f"labels-{name}" for name in CLASSES), "feature-names", "baseline-OAM",
     "several-exact", "several-cv", "several-moments",
     "class-moments", "class-sketch", "exact-moments",
-    *(f"command-{name}" for name in COMMANDS), *(f"{name}.checkpoint" for name in CHECKPOINTS),
+    *(f"command-{name}" for name in COMMANDS), *(f"{name}.checkpoint" for name in CHECKPOINTS), "several-additive",
 ]  # fmt: skip
 # One change in so many is tried, another one in each file.
 STRIDE = 29
@@ -60,6 +60,7 @@ def folder(tmp_path_factory):
     models["baseline-OAM"] = OAM(buffer_size=4, random_state=0).fit(rows, labels)
     three = np.array(["ant", "bee", "cat"])[labels + (rows[:, 1] > 0)]
     models["several-exact"], models["several-cv"] = OPAUC().fit(rows, three), OPAUCCV(cv=2).fit(rows, three)
+    models["several-additive"] = OnePassGAM(trees=False, init_size=100).partial_fit(rows, three)
     models["several-moments"] = models["several-exact"].moments_
     models["class-moments"] = models["opauc-exact"].moments_
     models["class-sketch"] = models["opauc-rank-exact"].moments_

@@ -67,7 +67,7 @@ NAMES = [
     *ESTIMATORS, "moments", "sketch", "fold-moments", "sums",
     "additive-full", "additive-effects", "additive-waiting", "additive-scoring-effects",
     "additive-scoring-trees", "command",
-    *(f"{name}.checkpoint" for name in CHECKPOINTS),
+    *(f"{name}.checkpoint" for name in CHECKPOINTS), "additive-classes", "additive-classes-trees",
 ]  # fmt: skip
 
 
@@ -84,6 +84,11 @@ def write_files(folder):
     models["sums"] = fixed.model.sums
     frame, classes = table(1)
     models["additive-waiting"] = OnePassGAM(interactions=0, random_state=0).partial_fit(frame, classes)
+    models["additive-classes"] = OnePassGAM(interactions=0, random_state=0).partial_fit(frame, classes_of(frame))
+    numbers = np.random.default_rng(5).normal(size=(900, 3))
+    three = np.where(numbers[:, 0] > 1.0, 2, numbers.prod(axis=1) > 0.0)
+    several = models["additive-classes-trees"] = OnePassGAM(init_size=800, random_state=0).partial_fit(numbers, three)
+    assert any(fit.current.basis.trees is not None for fit in several._fitted.class_fits)
     for name, model in models.items():
         opauc.save(model, folder / name)
     for name, effects in {"additive-full": False, "additive-effects": True}.items():
@@ -111,6 +116,11 @@ def table(seed):
     frame = pd.DataFrame({"size": rows[:, 0].round(3), "color": color, "age": rows[:, 1].round(3)})
     frame.loc[rows[:, 2] > 2, "age"] = np.nan
     return frame, np.array(["no", "yes"])[labels]
+
+
+def classes_of(frame):
+    """Return three classes of the rows of a table."""
+    return np.array(["big", "middle", "small"])[np.searchsorted([-1.0, 1.0], frame["size"])]
 
 
 def additive_fit(effects):

@@ -383,42 +383,7 @@ class ConstraintPolicy:
     max_iterations_per_row: int = 30  # of non-negative least squares; about one is usual
 
 
-@dataclass(frozen=True)
-class SeveralPolicy:
-    """How much larger a model of K > 2 classes may be than one of two, which has one set of sums and trees, not K.
-
-    Examples
-    --------
-    >>> from opauc.additive.policy import SEVERAL_POLICY
-    >>> [SEVERAL_POLICY.columns_of(1500, k) for k in (3, 10, 100)]
-    [1224, 670, 212]
-    """
-
-    sums: float = 2.0  # Gram matrices of all classes, in multiples of that of two: columns fall with the root of K
-    leaves: float = 4.0  # leaves of all trees of all classes, in multiples of those of two
-    min_columns: int = 200  # of the basis, however many classes there are
-    max_cross_fit_rows: int = 3000  # rows that no others follow, up to which each class has an ensemble per fold
-    # Trees of a class, where effort is "normal": fewer than those of two classes. In multiples of K/2 fits to two
-    # classes, connect-4 costs 1.2 and covtype (100,000 rows) 1.0, in place of 1.6 and 1.1; mean AUC over pairs of
-    # classes .9264 and .9910, in place of .9261 and .9916.
-    growth: Growth = Growth(rate_of_many_rows=0.25, patience=10)
-
-    def columns_of(self, max_columns: int, n_classes: int) -> int:
-        """Return the largest number of columns of a basis that so many classes share."""
-        shared = int(max_columns * (self.sums / n_classes) ** 0.5)
-        return min(max_columns, max(shared, self.min_columns))
-
-    def leaves_of(self, max_leaves: int, n_classes: int) -> int:
-        """Return the largest number of leaves of the trees of one class."""
-        return min(max_leaves, int(max_leaves * self.leaves / n_classes))
-
-    def cross_fits(self, n_rows: int, effort: str) -> bool:
-        """Tell whether so many rows, which no others follow, are few enough for an ensemble per fold and class."""
-        return effort == HIGH or n_rows < self.max_cross_fit_rows
-
-
 SEARCH_POLICY, TREE_POLICY, CODE_POLICY = SearchPolicy(), TreePolicy(), CodePolicy()
-SEVERAL_POLICY = SeveralPolicy()
 CROSSED_POLICY, CONSTRAINT_POLICY = CrossedPolicy(), ConstraintPolicy()
 
 
@@ -447,7 +412,6 @@ class AdditivePolicy:
     code: CodePolicy = CODE_POLICY
     crossed: CrossedPolicy = CROSSED_POLICY
     leak: LeakPolicy = LEAK_POLICY
-    several: SeveralPolicy = SEVERAL_POLICY
     top: PartialAucPolicy = TOP_POLICY
 
 

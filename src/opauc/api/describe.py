@@ -153,11 +153,8 @@ def _describe_additive(model: Model, examples: ExampleRows) -> FitDescription:
 def _describe_classes(model: Model, examples: ExampleRows) -> FitDescription:  # noqa: ARG001  a score per class
     """Return the terms of every class, named by it, the most important first."""
     first, *_ = of_classes = class_terms(model)
-    shown = [
-        term._replace(name=f"{label}: {term.name}")
-        for label, terms in zip(class_names(model), of_classes, strict=True)
-        for term in shown_terms(terms)
-    ]
+    named = zip(class_names(model), of_classes, strict=True)
+    shown = [term._replace(name=f"{label}: {term.name}") for label, terms in named for term in shown_terms(terms)]
     shown.sort(key=lambda term: -term.importance)
     selections = {selection_as_text(terms.solution.final.selection) for terms in of_classes}
     selection = selections.pop() if len(selections) == 1 else "Not the same one for each class"

@@ -246,12 +246,12 @@ def evaluate(
         check_options_of_classes(
             scored.model.classes.size, {"report": report, "metrics": metrics, "within": within, "by": by}
         )
-        rival = None
+        other_stream = None
         if against is not None:
-            rival = ScoredStream(
+            other_stream = ScoredStream(
                 model_source(against, data), paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label
             )
-        return evaluate_classes(scored, observer, rival)
+        return evaluate_classes(scored, observer, other_stream)
     if against is None:
         evaluation = evaluate_stream(scored, observer, metrics=wanted, columns=columns)
     else:

@@ -118,8 +118,8 @@ class ClassScores:
         """Add rows with the numbers of their classes."""
         self.counts += np.bincount(labels, minlength=self.counts.size)
         self.hits += np.bincount(labels[scores.argmax(axis=1) == labels], minlength=self.counts.size)
-        chances = probabilities[np.arange(labels.size), labels]
-        self.log_loss_sum -= float(np.log(np.maximum(chances, LEAST_PROBABILITY)).sum())
+        shares = probabilities[np.arange(labels.size), labels]
+        self.log_loss_sum -= float(np.log(np.maximum(shares, LEAST_PROBABILITY)).sum())
         self._batches.append((labels, scores))
         if self.n_rows > self._exact_rows:
             for batch in self._batches:

@@ -97,8 +97,8 @@ class TrainOptions:
     positive : str, optional
         Label of the positive rows; all others are negative.
     classes : sequence of labels, optional
-        All class labels: two, or more with the solver "exact". By default they are those of the first batch of rows
-        (of the first batches, as long as these have one label).
+        All class labels: two, or more for an additive model and the solver "exact". By default they are those of the
+        initial sample or of the first batch of rows (of the first batches, as long as these have one label).
     basis_from : path, optional
         A model of `OnePassGAM` whose basis and reading to use: models trained so can be merged.
     checkpoint : path, optional

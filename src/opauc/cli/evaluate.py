@@ -88,10 +88,10 @@ def command(
                 "scheduler": scheduler,
             },
         )
-        rival = None
+        other_stream = None
         if against is not None:
-            rival = ScoredStream(against, sources, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
-        found = evaluate_classes(scored, reporter, rival)
+            other_stream = ScoredStream(against, sources, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
+        found = evaluate_classes(scored, reporter, other_stream)
         reporter.unlabeled(bad_rows.unlabeled)
         return show_classes(f"{model} on {', '.join(scored.stream.sources)}", found, at_least, against, json)
     if against is not None:

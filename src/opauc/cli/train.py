@@ -227,7 +227,8 @@ def command(
     classes: Annotated[
         str | None,
         typer.Option(
-            help="All class labels, separated by commas: two, or more with --solver exact.", rich_help_panel=TRAINING
+            help="All class labels, separated by commas: two, or more for an additive model and --solver exact.",
+            rich_help_panel=TRAINING,
         ),
     ] = None,
     checkpoint: Annotated[

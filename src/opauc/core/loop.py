@@ -92,6 +92,7 @@ class Trainer:
         self.position = ResumePosition()
         self.monitor: Any = NoMonitor() if monitor is None else monitor
         self._fit, self._width = fit, None if fit is None else fit.n_features
+        self._knows_classes = False  # whether the factory does
 
     @property
     def begun(self) -> bool:
@@ -139,7 +140,8 @@ class Trainer:
         with Transaction(self) as transaction:
             self.pending = self.pending.with_batch(batch)
             while (first := self.pending.ready()) is not None:
-                self.factory = self.factory.for_classes(self.labels.n_classes)
+                if not self._knows_classes:
+                    self.factory, self._knows_classes = self.factory.for_classes(self.labels.n_classes), True
                 try:
                     self._train_batch(first, transaction)
                 except MemoryError as error:

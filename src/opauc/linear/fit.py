@@ -27,7 +27,7 @@ from opauc.linear.exact_cv import PenaltySelector, Selection
 from opauc.linear.maps import LinearMap
 from opauc.linear.scorer import LinearScorer
 from opauc.linear.several.scorer import SeveralScorer
-from opauc.linear.several.solver import SeveralSolver
+from opauc.linear.several.solver import SeveralSolution, SeveralSolver
 from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, RowCounts, Rows, Settings
 
 # Mapped rows held at a time.
@@ -112,10 +112,7 @@ class LinearFit(Fit):
         if self.fitted_scorer is not None:
             return self.fitted_scorer
         if isinstance(self.solver, SeveralSolver):
-            several = self.solver.scorer(self.state, None if self.selection is None else self.selection.alpha)
-            if not np.isfinite(several.weights).all():
-                raise overflows()
-            return several
+            return self._several.scorer
         weights = self.solver.weights(self.state)
         summary = self.solver.summary(self.state, weights)
         outer = weights if self.map is None else self.map.weights_of(weights)
@@ -133,11 +130,15 @@ class LinearFit(Fit):
     @property
     def chosen_settings(self) -> dict[str, float]:
         """Settings that were chosen inside the pass, by name."""
+        if isinstance(self.solver, SeveralSolver):
+            return {} if self.selection is None else {"alpha": self.selection.alpha}
         return self.solver.chosen_settings(self.state)
 
     @cached_property
     def selection(self) -> Selection | None:
         """The choice of the penalty; None where the solver makes none."""
+        if isinstance(self.solver, SeveralSolver):
+            return self._several.selection
         return self.solver.selection(self.state) if isinstance(self.solver, PenaltySelector) else None
 
     def penalty_path(self) -> PenaltyPath | None:
@@ -332,6 +333,15 @@ class LinearFit(Fit):
         state = solver.from_arrays(width, with_prefix("state.", arrays))
         # The scorer is not computed again: scoring needs no statistics.
         return cls(solver, state, n_features, mapped, attributes, scorer)
+
+    @cached_property
+    def _several(self) -> SeveralSolution:
+        """The scorer of several classes and the choice of its penalty."""
+        assert isinstance(self.solver, SeveralSolver), "asked for by its kind"
+        solution = self.solver.solve(self.state)
+        if not np.isfinite(solution.scorer.weights).all():
+            raise overflows()
+        return solution
 
     def _moments_solver(self) -> MergeableSolver[Any]:
         """Return the solver, which keeps exact moments of classes or of folds."""

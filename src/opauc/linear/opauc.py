@@ -25,6 +25,10 @@ class OPAUC(SumsClassifier):
     and a negative row, of (1 - w.(x_pos - x_neg))^2 / 2. Classes weigh the
     same however rare one of them is. Memory does not grow with the rows.
 
+    With more than two classes (up to 100; solver "exact" with full covariance)
+    each class has weights, which minimize alpha/2 |w|^2 plus the mean over the
+    other classes of its mean pair loss against them.
+
     Parameters
     ----------
     solver : {"auto", "exact", "sgd", "progressive_selection"}, default="auto"
@@ -122,15 +126,18 @@ class OPAUC(SumsClassifier):
     objective_selection_ : ObjectiveSelection
         With objective="pauc": the candidates, the partial AUC of each on rows held
         out, McClish-standardized, and the number of the one taken.
-    classes_ : ndarray of shape (2,)
-        The class labels; the second is the positive class.
-    coef_ : ndarray of shape (1, n_features)
+    classes_ : ndarray of shape (n_classes,)
+        The class labels; the second of two is the positive class.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights of the features. If the candidate selected by progressive
         selection has `unit_rows`, they are for rows scaled to length one, which
-        `decision_function` then does.
-    intercept_ : ndarray of shape (1,)
-        Intercept; a score of zero lies midway between the class means.
-    moments_ : ClassMoments or ClassSketch
+        `decision_function` then does. With more than two classes the minimizer
+        of each class, times a factor that makes scores of classes comparable.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept; a score of zero lies midway between the class means. With more than
+        two classes the softmax of X @ coef_.T + intercept_ has the probabilities of
+        classes of equal frequency, of which `decision_function` is the logarithm.
+    moments_ : ClassMoments, SeveralMoments or ClassSketch
         Statistics of the two classes, with full covariance matrices or with a
         sketch; absent where no covariances are kept.
     selection_ : SelectionLeaderboard or Selection
@@ -244,7 +251,7 @@ class OPAUC(SumsClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows, float32 or float64; anything else is converted to float64.
         y : array-like of shape (n_samples,)
-            Labels of two classes; the greater label is the positive class.
+            Labels; of two classes the greater label is the positive class.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row: a factor on its part in the statistics and on
             the step it leads to. Rows of weight zero are left out.
@@ -285,8 +292,8 @@ class OPAUC(SumsClassifier):
             Rows as in `fit`.
         y : array-like of shape (n_samples,)
             Their labels.
-        classes : array-like of shape (2,), default=None
-            Both class labels; needed on the first call unless y holds both.
+        classes : array-like of shape (n_classes,), default=None
+            All class labels; needed on the first call unless y holds all.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
         groups : array-like of shape (n_samples,), default=None

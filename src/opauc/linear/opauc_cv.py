@@ -29,7 +29,8 @@ class OPAUCCV(SumsClassifier):
     mean over all pairs of (1 - w.(x_pos - x_neg))^2 / 2. Rows are assigned to
     folds by their number, or by their groups, and class statistics are kept for
     each fold. After the pass, the weights of all folds but one are evaluated on
-    that one by its statistics alone, for every penalty.
+    that one by its statistics alone, for every penalty. More than two classes are
+    taken as by `OPAUC`, with solver="exact" and one penalty for all of them.
 
     With solver="sgd", Algorithm 1 of the paper runs for every pair of a step
     size and a penalty at once. Each row is scored before training on it, and the
@@ -94,18 +95,18 @@ class OPAUCCV(SumsClassifier):
         "alpha", "mean_test_score", "std_test_score" and one "split{k}_test_score" per fold,
         the higher the better (a loss is negated). With "sgd": "eta0", "alpha" and, as
         "mean_test_score", the progressive AUC of each pair, zero where it diverged.
-    coef_path_ : ndarray of shape (n_alphas, n_features)
+    coef_path_ : ndarray of shape (n_alphas, n_features) or (n_alphas, n_classes, n_features)
         Weights of all rows for each penalty; with "sgd", for each pair.
-    moments_ : FoldMoments, ClassMoments or ClassSketch
+    moments_ : FoldMoments, SeveralFoldMoments, ClassMoments or ClassSketch
         Class statistics, of every fold where there are folds.
     objective_selection_ : ObjectiveSelection
         With objective="pauc": the candidates, the partial AUC of each on rows held
         out, McClish-standardized, and the number of the one taken.
-    classes_ : ndarray of shape (2,)
-        The class labels, the positive class last.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the scorer.
-    intercept_ : ndarray of shape (1,)
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, the positive class of two last.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the scorer; of more than two classes as in `OPAUC`.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept of the scorer, midway between the class means of the scores.
     n_features_in_ : int
         Number of features seen during fit.
@@ -177,8 +178,8 @@ class OPAUCCV(SumsClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows, float32 or float64; anything else is converted to float64.
         y : array-like of shape (n_samples,)
-            Labels of two classes; the greater one is the positive class. Folds
-            without a row of one class are not scored.
+            Labels; of two classes the greater one is the positive class. Folds
+            without rows of two classes are not scored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row. Rows of weight zero are dropped.
         groups : array-like of shape (n_samples,), default=None
@@ -228,8 +229,8 @@ class OPAUCCV(SumsClassifier):
             Rows as in `fit`.
         y : array-like of shape (n_samples,)
             Their labels.
-        classes : array-like of shape (2,), default=None
-            Both class labels; needed on the first call unless y holds both.
+        classes : array-like of shape (n_classes,), default=None
+            All class labels; needed on the first call unless y holds all.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
         groups : array-like of shape (n_samples,), default=None

@@ -89,7 +89,8 @@ class LinearFactory:
         """Return the solver for rows of so many features."""
         resolved = self.resolve(self.estimator, self.parameters, n_features, dtype)
         if self.n_classes > 2:
-            check_several(resolved, self.parameters, self.device, self.n_classes)
+            most = int(np.sqrt(FULL_COVARIANCE_BYTES / (8 * self.n_classes)))
+            check_several(resolved, self.parameters, self.device, self.n_classes, most)
             resolved = resolved._replace(solver=several_solver(resolved.solver, self.n_classes))
             check_covariance_size(
                 f"{self.estimator} of {self.n_classes} classes", n_features, n_matrices=resolved.solver.n_covariances

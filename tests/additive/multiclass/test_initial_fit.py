@@ -9,6 +9,7 @@ from opauc import OnePassGAM
 from opauc.additive.basis.pair_columns import Candidates
 from opauc.additive.initial_sample import WarmUpBuffer
 from opauc.additive.multiclass.initial_fit import draw_rows_by_class, fit_classes, join_candidates
+from opauc.additive.multiclass.policy import SEVERAL_POLICY
 from opauc.additive.policy import ADDITIVE_POLICY
 from opauc.additive.settings import AdditiveSettings
 from tests.additive.multiclass.data import simulate
@@ -16,9 +17,9 @@ from tests.additive.multiclass.data import simulate
 NO_CATEGORIES = np.zeros(3, bool)
 
 
-def fit(rows, labels, n_classes=3, weights=None, policy=ADDITIVE_POLICY, **settings):
-    buffer = WarmUpBuffer.empty(rows.shape[1], n_classes).with_rows(rows, labels, weights)
-    return fit_classes(buffer, AdditiveSettings(**settings), np.zeros(rows.shape[1], bool), 0, policy)
+def fit(rows, labels, n_classes=3, several=SEVERAL_POLICY, **settings):
+    buffer = WarmUpBuffer.empty(rows.shape[1], n_classes).with_rows(rows, labels, None)
+    return fit_classes(buffer, AdditiveSettings(**settings), np.zeros(rows.shape[1], bool), 0, several=several)
 
 
 def test_each_class_has_the_scores_of_a_model_of_two_classes_where_the_basis_is_the_same():
@@ -64,7 +65,7 @@ def test_pairs_are_candidates_of_any_class_and_at_most_so_many():
 
 
 def test_the_basis_has_fewer_columns_the_more_classes_there_are():
-    policy = ADDITIVE_POLICY.several
+    policy = SEVERAL_POLICY
     sizes = [policy.columns_of(1500, k) for k in (2, 3, 10, 50, 100)]
     assert sizes[0] == 1500
     assert sizes == sorted(sizes, reverse=True)
@@ -72,6 +73,18 @@ def test_the_basis_has_fewer_columns_the_more_classes_there_are():
     rows, labels = simulate(n_classes=8)
     basis, _ = fit(rows, labels, 8, trees=False, max_columns=60)
     assert basis.n_columns <= 60
+
+
+def test_the_rows_that_each_class_keeps_are_bounded_by_all_of_them():
+    policy = SEVERAL_POLICY
+    for n_classes, width in ((3, 10), (10, 780), (100, 780)):
+        tree = policy.tree_policy(ADDITIVE_POLICY.tree, n_classes, 50_000, width)
+        assert n_classes * tree.max_validation_rows * width <= max(2**26, n_classes * 8192 * 10)
+        assert n_classes * tree.max_kept_bytes <= 4 * ADDITIVE_POLICY.tree.max_kept_bytes
+        assert n_classes * tree.max_leaves_of_all <= 4 * ADDITIVE_POLICY.tree.max_leaves_of_all
+    assert policy.cross_fits(2000, "normal", 3, 10)
+    assert not policy.cross_fits(2000, "high", 100, 780)
+    assert not policy.cross_fits(4000, "normal", 3, 10)
 
 
 def test_a_class_without_rows_has_the_odds_of_none():
@@ -84,8 +97,8 @@ def test_a_class_without_rows_has_the_odds_of_none():
 def test_trees_join_by_class():
     rows, labels = simulate(n_rows=1500)
     cross_fitted = fit(rows, labels)[1]
-    tree = replace(ADDITIVE_POLICY.several, max_cross_fit_rows=0)
-    validated = fit(rows, labels, policy=replace(ADDITIVE_POLICY, several=tree))[1]
+    tree = replace(SEVERAL_POLICY, max_cross_fit_rows=0)
+    validated = fit(rows, labels, several=tree)[1]
     for sums in (cross_fitted, validated):
         assert any(model.columns.trees is not None for model in sums.models)
     assert {model.blend.frozen for model in cross_fitted.models if model.blend is not None} == {True}

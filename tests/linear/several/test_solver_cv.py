@@ -77,7 +77,7 @@ def test_weights_are_those_of_all_rows_for_the_chosen_penalty():
     exact = SeveralExact(4, alpha=alpha, standardize=True)
     assert_allclose(solver.weights(state), exact.weights(trained(exact, rows, labels)), rtol=1e-7)
     assert solver.chosen_settings(state) == {"alpha": alpha}
-    assert_allclose(solver.scorer(state, alpha).weights, solver.scorer(state).weights, rtol=1e-12)
+    assert solver.solve(state).selection.alpha == alpha
 
 
 def test_rows_of_a_group_are_in_one_fold_and_are_forgotten_by_it():

@@ -28,6 +28,7 @@ from opauc.additive.initial_fit import (
 )
 from opauc.additive.initial_sample import SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.model import AdditiveLogistic
+from opauc.additive.multiclass.policy import SEVERAL_POLICY, SeveralPolicy
 from opauc.additive.multiclass.sums import ClassSums, SharedRows
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, BASIS_POLICY, AdditivePolicy, SamplePolicy, SmoothingPolicy
@@ -113,6 +114,7 @@ def fit_classes(
     categorical: NDArray[np.bool_],
     seed: int,
     policy: AdditivePolicy = ADDITIVE_POLICY,
+    several: SeveralPolicy = SEVERAL_POLICY,
 ) -> ClassBasis:
     """Return the basis that suits a sample of the buffered rows of several classes, and the sums of all of them.
 
@@ -132,15 +134,16 @@ def fit_classes(
     True
     """
     rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
-    n_classes, several = buffer.n_classes, policy.several
+    n_classes = buffer.n_classes
     settings = replace(settings, max_columns=several.columns_of(settings.max_columns, n_classes))
-    max_leaves = several.leaves_of(policy.tree.max_leaves_of_all, n_classes)
-    policy = replace(policy, tree=replace(policy.tree, max_leaves_of_all=max_leaves, growth=several.growth))
+    n_pair_columns = several.columns_of(policy.search.max_pair_columns_beside_trees, n_classes)
+    search = replace(policy.search, max_pair_columns_beside_trees=n_pair_columns)
+    policy = replace(policy, tree=several.tree_policy(policy.tree, n_classes, *rows.shape), search=search)
     order = buffer.order_by_content(categorical)
     of_class = [LabeledSample(rows, (labels == k).astype(np.int8), weights, categorical) for k in range(n_classes)]
     may_join = [trees_may_join(own.labels, weights, settings, policy.tree) for own in of_class]
     no_more_rows = labels.size < int(with_init_size(settings, 0, policy.sample).init_size)
-    few_rows = no_more_rows and several.cross_fits(labels.size, settings.effort)
+    few_rows = no_more_rows and several.cross_fits(labels.size, settings.effort, n_classes, rows.shape[1])
     n_validation = policy.tree.n_validation(labels.size) if any(may_join) and not few_rows else 0
     validation, others = order[:n_validation], order[n_validation:]
     drawn = draw_rows_by_class(others, labels, n_classes, _search_size(others.size, policy.sample))

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from opauc.core.mergeable import Mergeable, Statistic
+from opauc.core.mergeable import LabeledSums, Mergeable, Statistic
 from opauc.core.registry import STATISTICS
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = [
     "FeatureMoments",
     "FoldMoments",
     "GroupMoments",
+    "LabeledSums",
     "LinearizedMoments",
     "Mergeable",
     "SeveralFoldMoments",

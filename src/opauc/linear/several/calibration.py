@@ -127,8 +127,8 @@ def _newton(points: Floats, targets: Floats, fixed: NDArray[np.bool_], policy: C
 
     loss, shares = loss_of(values)
     for _ in range(policy.max_steps):
-        pull = weight * (shares - targets)
-        gradient = np.concatenate([(pull * points).sum(axis=0), pull.sum(axis=0)]) + policy.ridge * values
+        residual = weight * (shares - targets)
+        gradient = np.concatenate([(residual * points).sum(axis=0), residual.sum(axis=0)]) + policy.ridge * values
         columns = np.hstack([points * shares, shares])
         hessian = -weight * (columns.T @ columns)
         for row, column, part in ((0, 0, points**2), (0, n_classes, points), (n_classes, n_classes, 1.0)):

@@ -30,8 +30,13 @@ def several_solver(solver: AnySolver, n_classes: int) -> AnySolver:
     return kind(n_classes, **solver.settings())
 
 
-def check_several(resolved: Resolved, parameters: Settings, device: str | None, n_classes: int) -> None:
-    """Raise UnsupportedOperationError unless a solver exists for several classes, with what to set."""
+def check_several(
+    resolved: Resolved, parameters: Settings, device: str | None, n_classes: int, most_features: int
+) -> None:
+    """Raise UnsupportedOperationError unless a solver exists for several classes, with what to set.
+
+    Full covariance matrices of so many classes take `most_features`.
+    """
     for name, value in NEEDS.items():
         if parameters.get(name, value) != value:
             raise only_two_classes(Parameter(name, parameters[name]), n_classes, "set ", Parameter(name, value))
@@ -39,15 +44,14 @@ def check_several(resolved: Resolved, parameters: Settings, device: str | None, 
         raise only_two_classes(Parameter("device", device), n_classes, "leave it out")
     if parameters.get("forgetting_factor") == "auto":
         raise only_two_classes(Parameter("forgetting_factor", "auto"), n_classes, "give a number")
-    if type(resolved.solver) not in (Exact, ExactCV):
-        attributes = resolved.attributes or {}
-        rank = attributes.get("rank_")
-        if attributes.get("solver_") == "exact":
-            raise only_two_classes(Parameter("rank", rank), n_classes, "set rank=None")
-        solver = Parameter("solver", attributes.get("solver_", resolved.solver.name))
-        if rank is None:
-            raise only_two_classes(solver, n_classes, "set ", Parameter("solver", "exact"))
-        what = "a sketch, or class means alone" if rank or solver.value == "sgd" else "what suits so many features"
-        raise only_two_classes(
-            what, n_classes, "set ", Parameter("solver", "exact"), " with full covariance, rank=None"
-        )
+    if type(resolved.solver) in (Exact, ExactCV):
+        return
+    exact, solver, rank = Parameter("solver", "exact"), parameters.get("solver", "auto"), parameters.get("rank", "auto")
+    if solver not in ("auto", "exact"):
+        raise only_two_classes(Parameter("solver", solver), n_classes, "set ", exact)
+    if rank not in ("auto", None):
+        raise only_two_classes(Parameter("rank", rank), n_classes, "set ", exact, " with full covariance, rank=None")
+    raise only_two_classes(
+        "the solver of so many features", n_classes,
+        f"full covariance matrices of these take up to {most_features:,} features",
+    )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from opauc.core.mergeable import LabeledSums
 from opauc.core.parameters import NON_NEGATIVE, SHARE, SWITCH, Count, Threads, parameter
 from opauc.core.solver import MergeableSolver
 from opauc.linear.exact import Exact, check_can_forget
+from opauc.linear.exact_cv import Selection
 from opauc.linear.moments.several import PairSums, SeveralMoments
 from opauc.linear.ridge import solve_ridge
 from opauc.linear.several.calibration import ScoreMoments, calibrate
@@ -24,14 +25,25 @@ from opauc.types import Floats, Labels, Rows
 Sums = TypeVar("Sums", bound=LabeledSums)
 
 
+class SeveralSolution(NamedTuple):
+    """The scorer of several classes, and the choice of its penalty if there was one."""
+
+    scorer: SeveralScorer
+    selection: Selection | None = None
+
+
 class SeveralSolver(MergeableSolver[Sums]):
     """A solver of several classes: weights and a calibrated scorer for each class."""
 
     keeps_covariances: ClassVar[bool] = True
 
     @abstractmethod
-    def scorer(self, state: Sums, alpha: float | None = None) -> SeveralScorer:
-        """Return the scorer of rows, for the penalty that was chosen where one was and it is known already."""
+    def solve(self, state: Sums) -> SeveralSolution:
+        """Return the scorer of rows, and the choice of the penalty where it is chosen."""
+
+    def scorer(self, state: Sums) -> SeveralScorer:
+        """Return the scorer of rows."""
+        return self.solve(state).scorer
 
 
 @dataclass(frozen=True)
@@ -132,10 +144,11 @@ class SeveralExact(SeveralSolver[SeveralMoments]):
         groups = state.without_rounding()
         return Exact(standardize=self.standardize).scale_of_groups([groups[k] for k in state.seen()])
 
-    def scorer(self, state: SeveralMoments, alpha: float | None = None) -> SeveralScorer:  # noqa: ARG002
+    def solve(self, state: SeveralMoments) -> SeveralSolution:
         """Return the calibrated scorer."""
         weights, seen = self.weights(state), state.seen()
-        return calibrated(weights, state.counts, ScoreMoments.of(state, weights[seen]) if len(seen) > 1 else None)
+        scores = ScoreMoments.of(state, weights[seen]) if len(seen) > 1 else None
+        return SeveralSolution(calibrated(weights, state.counts, scores))
 
     def rows_worth_a_solve(self, n_features: int) -> int:
         """Return the number of rows whose processing costs ten times as much as solving for the weights."""

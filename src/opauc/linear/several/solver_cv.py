@@ -25,8 +25,7 @@ from opauc.linear.exact_cv import (
 from opauc.linear.moments.folds import MAX_FOLDS, SeveralFoldMoments
 from opauc.linear.moments.several import SeveralMoments
 from opauc.linear.several.calibration import ScoreMoments
-from opauc.linear.several.scorer import SeveralScorer
-from opauc.linear.several.solver import SeveralExact, SeveralSolver, calibrated
+from opauc.linear.several.solver import SeveralExact, SeveralSolution, SeveralSolver, calibrated
 from opauc.types import Floats, GroupKeys, Labels, Rows
 
 
@@ -130,20 +129,26 @@ class SeveralExactCV(
         """Return the minimizers on all rows for each alpha, of shape (n_alphas, n_classes, n_features)."""
         return self._exact.path(state.whole(), alphas)
 
-    def scorer(self, state: SeveralFoldMoments, alpha: float | None = None) -> SeveralScorer:
-        """Return the scorer, calibrated by the rows held out where every fold has rows of all classes."""
-        chosen = [self.selection(state).alpha if alpha is None else alpha]
-        whole = state.whole()
-        weights, seen = self._exact.path(whole, chosen)[0], whole.seen()
+    def solve(self, state: SeveralFoldMoments) -> SeveralSolution:
+        """Return the chosen penalty and the scorer, calibrated by the rows held out where every fold has all classes.
+
+        The path of each fold serves both: it is computed once.
+        """
+        whole, alphas = state.whole(), self._alphas(state)
+        scored = scored_folds(state)
+        paths = {k: self._exact.path(state.complement(k), alphas.tolist()) for k in scored}
+        columns = [self._fold_scores(state.fold(k), path) for k, path in paths.items()]
+        scores = np.array(columns).T.reshape(alphas.size, len(columns))
+        selection = Selection.of(alphas, scores, self.one_standard_error, self.criterion)
+        weights, seen = self._exact.path(whole, [selection.alpha])[0], whole.seen()
         if len(seen) < 2:
-            return calibrated(weights, whole.counts, None)
-        if (state.fold_counts()[:, seen] > 0.0).all():
-            held_out = [
-                ScoreMoments.of(state.fold(k), self._exact.path(state.complement(k), chosen)[0, seen])
-                for k in range(state.n_folds)
-            ]
-            return calibrated(weights, whole.counts, ScoreMoments.pooled(held_out))
-        return calibrated(weights, whole.counts, ScoreMoments.of(whole, weights[seen]))
+            moments = None
+        elif len(scored) == state.n_folds and (state.fold_counts()[:, seen] > 0.0).all():
+            parts = [ScoreMoments.of(state.fold(k), path[selection.chosen, seen]) for k, path in paths.items()]
+            moments = ScoreMoments.pooled(parts)
+        else:
+            moments = ScoreMoments.of(whole, weights[seen])
+        return SeveralSolution(calibrated(weights, whole.counts, moments), selection)
 
     def rows_worth_a_solve(self, n_features: int) -> int:
         """Return the number of rows whose processing costs about as much as solving for the weights."""
@@ -155,13 +160,12 @@ class SeveralExactCV(
 
     def selection(self, state: SeveralFoldMoments) -> Selection:
         """Return the cross-validation scores of the penalties and the chosen one."""
-        alphas = self._alphas(state)
-        columns = [
-            self._fold_scores(state.fold(k), self._exact.path(state.complement(k), alphas.tolist()))
-            for k in scored_folds(state)
-        ]
-        scores = np.array(columns).T.reshape(alphas.size, len(columns))
-        return Selection.of(alphas, scores, self.one_standard_error, self.criterion)
+        return self._selected(self.solve(state))
+
+    def _selected(self, solution: SeveralSolution) -> Selection:
+        """Return the choice of a solution, which this solver always makes."""
+        assert solution.selection is not None, "set by solve"
+        return solution.selection
 
     @property
     def _exact(self) -> SeveralExact:
