@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import math
 import re
 import zipfile
@@ -116,7 +117,9 @@ def test_points_of_step_functions_are_the_score():
 
 
 def test_a_linear_model_of_categories_is_a_scorecard(tmp_path):
-    lines = [f"{city},{label}" for city, label in zip(["Rome", "Oslo", "Bern", ""] * 20, [0, 1, 1, 0, 1] * 16, strict=True)]
+    lines = [
+        f"{city},{label}" for city, label in zip(["Rome", "Oslo", "Bern", ""] * 20, [0, 1, 1, 0, 1] * 16, strict=True)
+    ]
     (tmp_path / "rows.csv").write_text("\n".join(["city,y", *lines]) + "\n", encoding="utf-8")
     model = opauc.train(tmp_path / "rows.csv", label="y", solver="exact", categorical=["city"], missing="zero")
     content = write_csv(make_portable(model._to_model()), ExportOptions(points_to_double=0.0))
@@ -134,7 +137,7 @@ def test_bins_of_curves_are_within_the_difference_allowed(model):
         knots = np.unique(rng.normal(size=rng.integers(2, 12)) * 10.0 ** rng.integers(-5, 6))
         values = rng.normal(size=knots.size) * rng.choice([0.01, 0.3, 3.0])
         ends = [knots[0], *curve_cuts(knots, values), knots[-1]]
-        for low, high in zip(ends[:-1], ends[1:], strict=True):
+        for low, high in itertools.pairwise(ends):
             heights = np.interp(np.linspace(low, high, 50), knots, values)
             steepest = np.abs(np.diff(values) / np.diff(knots)).max()
             rounding = steepest * np.ptp(knots) * 5e-4
@@ -146,10 +149,16 @@ def test_xlsx_has_the_lines_of_csv(model):
     portable = make_portable(model._to_model())
     sheet = openpyxl.load_workbook(io.BytesIO(write_xlsx(portable, ExportOptions()))).active
     found = [["" if value is None else value for value in row] for row in sheet.iter_rows(values_only=True)]
-    expected = [list(line) for line in csv.reader(io.StringIO(write_csv(portable, ExportOptions()).decode(), newline=""))]
+    expected = [
+        list(line) for line in csv.reader(io.StringIO(write_csv(portable, ExportOptions()).decode(), newline=""))
+    ]
     assert [row[:2] for row in found] == [row[:2] for row in expected]
     numbers = [[float(value or "nan") for value in row[2:]] for row in expected[1:]]
-    assert_allclose([[float(value or "nan") if value == "" else value for value in row[2:]] for row in found[1:]], numbers, rtol=1e-14)
+    assert_allclose(
+        [[float(value or "nan") if value == "" else value for value in row[2:]] for row in found[1:]],
+        numbers,
+        rtol=1e-14,
+    )
 
 
 @pytest.mark.parametrize("name", ["=1+1", "@sum", "-2", "+3", "\t=1", " =cmd()"])
@@ -165,7 +174,9 @@ def test_names_are_no_formulas(name):
 
 
 def test_what_has_no_bins_is_one_line(case_of):
-    with pytest.raises(UnsupportedOperationError, match=r"trees and effects of combinations have none; train with trees=False$"):
+    with pytest.raises(
+        UnsupportedOperationError, match=r"trees and effects of combinations have none; train with trees=False$"
+    ):
         make_scorecard(case_of("trees").portable, Scale())
     linear = make_portable(OPAUC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])._to_model())
     with pytest.raises(UnsupportedOperationError, match="OPAUC draws straight lines, which have none"):

@@ -19,7 +19,6 @@ from opauc import OPAUC, OnePassGAM
 from opauc.errors import ParameterError, UnsupportedOperationError
 from opauc.exports import sql
 from opauc.exports.format import ExportOptions
-from opauc.exports.make_portable import make_portable
 from opauc.exports.sql import sql_text
 from opauc.exports.sql_dialects import DIALECTS
 from tests.data import postgresql
@@ -242,10 +241,12 @@ def test_one_line_names_a_table_that_is_none(table, case_of):
 def test_reasons_that_cannot_be_given_are_one_line(case_of, monkeypatch):
     portable = case_of("array_3").portable
     assert not portable.is_centered
-    with pytest.raises(UnsupportedOperationError, match="^reasons: the model does not keep the means"):
+    with pytest.raises(UnsupportedOperationError, match=r"^reasons: the model does not keep the means"):
         sql_text(portable, ExportOptions(reasons=1))
     monkeypatch.setattr(sql, "MOST_SHARES", 10)
-    with pytest.raises(UnsupportedOperationError, match=r"^reasons: reasons of its trees are [0-9,]+ conditions in SQL"):
+    with pytest.raises(
+        UnsupportedOperationError, match=r"^reasons: reasons of its trees are [0-9,]+ conditions in SQL"
+    ):
         sql_text(case_of("trees").portable, ExportOptions(reasons=1))
 
 

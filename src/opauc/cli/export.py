@@ -32,9 +32,7 @@ def command(
     reasons: Annotated[int, typer.Option(metavar="K", help="Write so many reasons for the score of each row too.")] = 0,
     dialect: Annotated[
         str,
-        typer.Option(
-            metavar="DIALECT", help="The dialect of SQL: duckdb, postgres, bigquery, snowflake, spark, tsql."
-        ),
+        typer.Option(metavar="DIALECT", help="The dialect of SQL: duckdb, postgres, bigquery, snowflake, spark, tsql."),
     ] = "duckdb",
     table: Annotated[str, typer.Option(metavar="NAME", help="The table that SQL reads.")] = "data",
     typed: Annotated[
@@ -49,7 +47,9 @@ def command(
     base_points: Annotated[
         float, typer.Option(metavar="POINTS", help="Points of a scorecard at the odds of --base-odds.")
     ] = 600.0,
-    base_odds: Annotated[float, typer.Option(metavar="ODDS", help="Odds at which a scorecard has --base-points.")] = 50.0,
+    base_odds: Annotated[
+        float, typer.Option(metavar="ODDS", help="Odds at which a scorecard has --base-points.")
+    ] = 50.0,
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:

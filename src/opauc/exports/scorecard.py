@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import log
@@ -64,7 +65,8 @@ class Scale:
         """What the points mean."""
         if not self.points_to_double:
             return "points are log-odds"
-        return f"{self.points_to_double:g} points double the odds; {self.base_points:g} points are odds of {self.base_odds:g} to 1"
+        base = f"{self.base_points:g} points are odds of {self.base_odds:g} to 1"
+        return f"{self.points_to_double:g} points double the odds; {base}"
 
 
 @dataclass(frozen=True)
@@ -135,18 +137,22 @@ def make_scorecard(model: PortableModel, scale: Scale) -> Scorecard:
         raise ParameterError(Parameter("base_odds"), f" must be positive, got {scale.base_odds}")
     if model.trees is not None or any(term.crossed for term in model.terms):
         raise UnsupportedOperationError(
-            "a scorecard has bins of columns and of pairs, but trees and effects of combinations have none; train with ",
+            "a scorecard has bins of columns and pairs, but trees and effects of combinations have none; train with ",
             Parameter("trees", False),
         )
     if any(isinstance(axis, Line) for axis in model.axes):
         raise UnsupportedOperationError(
-            f"a scorecard has bins, but {model.estimator} draws straight lines, which have none; train an additive model"
+            f"a scorecard has bins, but {model.estimator} draws straight lines, which have none; train OnePassGAM"
         )
-    rows, difference = list[Row](), 0.0
+    bins_of, rows, difference = _Bins(model), list[Row](), 0.0
     for term in model.terms:
-        for bins in (_Bins(model, term, table) for table in _merged_tables(term)):
-            rows += [Row(term.name, one.words, scale.factor * model.slope * one.value, model.slope * one.value) for one in bins]
-            difference += max((abs(model.slope) * (one.highest - one.lowest) / 2.0 for one in bins), default=0.0)
+        for table in _merged_tables(term):
+            bins = bins_of.of(term, table)
+            values = [model.slope * one.value for one in bins]
+            rows += [
+                Row(term.name, one.words, scale.factor * value, value) for one, value in zip(bins, values, strict=True)
+            ]
+            difference += max(abs(model.slope) * (one.highest - one.lowest) / 2.0 for one in bins)
     base = model.slope * (model.baseline + sum(term.constant for term in model.terms)) + model.offset
     return Scorecard(scale, base, tuple(rows), difference)
 
@@ -159,18 +165,15 @@ def _merged_tables(term: PortableTerm) -> list[Table]:
     return [Table(axes, values[axes]) for axes in values]
 
 
-class _Bins(Sequence[Bin]):
-    """The bins of a table, of one axis or of two."""
+@dataclass(frozen=True)
+class _Bins:
+    """The bins of the tables of a model."""
 
-    def __init__(self, model: PortableModel, term: PortableTerm, table: Table) -> None:
-        self.model = model
-        self.bins = list(self._of_one(table) if len(table.axes) == 1 else self._of_two(term, table))
+    model: PortableModel
 
-    def __len__(self) -> int:
-        return len(self.bins)
-
-    def __getitem__(self, at):  # type: ignore[no-untyped-def]
-        return self.bins[at]
+    def of(self, term: PortableTerm, table: Table) -> list[Bin]:
+        """Return the bins of a table of a term, of one axis or of two."""
+        return list(self._of_one(table) if len(table.axes) == 1 else self._of_two(term, table))
 
     def _of_one(self, table: Table) -> Iterator[Bin]:
         axis, values = self.model.axes[table.axes[0]], table.values
@@ -184,7 +187,7 @@ class _Bins(Sequence[Bin]):
     def _of_curve(self, axis: Curve, values: Floats) -> Iterator[Bin]:
         cuts = [cut for cut in curve_cuts(axis.knots, values[1:]) if np.isfinite(cut)]
         ends = [-np.inf, *cuts, np.inf]
-        for low, high in zip(ends[:-1], ends[1:], strict=True):
+        for low, high in itertools.pairwise(ends):
             inside = axis.knots[(axis.knots > low) & (axis.knots < high)]
             points = np.concatenate([[low], inside, [high]])
             heights = np.interp(points, axis.knots, values[1:])
@@ -214,7 +217,7 @@ class _Bins(Sequence[Bin]):
         assert isinstance(axis, Curve | Steps), "straight lines have no cells"
         cuts = axis.knots if isinstance(axis, Curve) else axis.cuts
         ends = [-np.inf, *cuts.tolist(), np.inf]
-        for place, (low, high) in enumerate(zip(ends[:-1], ends[1:], strict=True), 1):
+        for place, (low, high) in enumerate(itertools.pairwise(ends), 1):
             yield self._range(axis.input, low, high), place
 
     def _levels(self, axis: Levels) -> Iterator[tuple[str, int]]:
@@ -223,7 +226,8 @@ class _Bins(Sequence[Bin]):
         listed: dict[int, list[str]] = {}
         for number, place in zip(axis.numbers.tolist(), axis.places.tolist(), strict=True):
             if place != axis.other:
-                listed.setdefault(place, []).append(names.get(number, f"{number:.17g}") if column.kind == CATEGORY else f"{number:.17g}")
+                name = names.get(number, f"{number:.17g}") if column.kind == CATEGORY else f"{number:.17g}"
+                listed.setdefault(place, []).append(name)
         for place, values in listed.items():
             for at in range(0, len(values), MOST_LISTED):
                 yield f"{self._name(axis.input)}: {', '.join(values[at : at + MOST_LISTED])}", place
