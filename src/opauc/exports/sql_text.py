@@ -26,7 +26,11 @@ CLOCK = (
     r"(?i)^(?:([+-]?[0-9]+) days?,? \+?)?([0-9]{1,2}):([0-5][0-9])(?::([0-5][0-9](?:\.[0-9]+)?))?(?: ?([ap])\.?m\.?)?$"
 )
 DAYS, HOURS, MINUTES, SECONDS, HALF = 1, 2, 3, 4, 5
-BLANKS_AROUND = r"^\s+|\s+$"
+# What Python takes for blanks; those of regular expressions are fewer.
+BLANK = "[\\s\x0b\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+BLANKS_AROUND = f"^{BLANK}+|{BLANK}+$"
+# An exponent that PostgreSQL may raise an error for: of so large a number it gives none, of so small a one 0.
+LARGE_EXPONENT, SMALL_EXPONENT = r"[eE]\+?0*[1-9][0-9]{2,}$", r"[eE]-0*[1-9][0-9]{2,}$"
 
 ISO = "iso"
 # The groups of a date as programs write it: year, month, day, hour, minute, second, and its fraction.
@@ -132,6 +136,10 @@ def _parsed(reader: TextReader, plain: Term, decimal: str) -> Term:
         reader.functions.replace.format(pointed.text, literal(NO_DIGITS), literal("")), pointed.step
     )  # fmt: skip
     number = reader.as_double(digits)
+    if reader.dialect.name == "postgres":
+        large, small = (reader.matches(digits, pattern) for pattern in (LARGE_EXPONENT, SMALL_EXPONENT))
+        bounded = f"CASE WHEN {{}} THEN CAST('inf' AS {reader.dialect.double}) WHEN {{}} THEN 0 ELSE {{}} END"
+        number = join_terms(bounded, large, small, number)
     lower = join_terms("LOWER({})", plain)
     is_clock, is_number = reader.matches(plain, CLOCK), reader.matches(pointed, NUMBER)
     in_brackets, is_infinite = reader.matches(pointed, BRACKETS), reader.matches(plain, INFINITE)
