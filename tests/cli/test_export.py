@@ -2,6 +2,7 @@
 
 import json
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -77,6 +78,11 @@ def test_training_merging_and_forgetting_are_refused_in_one_line(files, opauc, t
         (["-o", "a.txt"], "a.txt: the ending '.txt' is of no format; name one (--to) or end the name with one of "),
         (["-o", "a.json", "--to", "jason"], "unknown format of export 'jason'; expected one of json"),
         (["-o", "a.json", "--dialect", "spark"], "the format json does not take --dialect; these do: "),
+        (["-o", "a.json", "--table", "t"], "the format json does not take --table; these do: sql"),
+        (["-o", "a.sql", "--dialect", "postgre"], "--dialect: unknown dialect 'postgre'; expected one of postgres, "),
+        (["-o", "a.sql", "--table", "a."], "--table a. is no name of a table"),
+        (["-o", "a.csv", "--base-odds", "0"], "--base-odds must be positive, got 0.0"),
+        (["-o", "a.sql", "--base-odds", "3"], "the format sql does not take --base-odds; these do: scorecard"),
         (["-o", "a.json", "--reasons", "2"], "the format json does not take --reasons; these do: "),
     ],
 )
@@ -105,3 +111,28 @@ def test_the_file_is_what_python_writes(files, opauc, tmp_path):
     export(load(files[1]), tmp_path / "same.json")
     assert (tmp_path / "model.json").read_bytes() == (tmp_path / "same.json").read_bytes()
     assert json.loads((tmp_path / "model.json").read_text())["estimator"] == "OnePassGAM"
+
+
+def test_sql_of_the_command_scores_the_file_it_was_trained_on(files, opauc, tmp_path):
+    table, full, _ = files
+    query = tmp_path / "score.sql"
+    code, _, err = opauc("export", full, "-o", query, "--table", "shop.rows", "--reasons", "2", "--typed")
+    assert code == 0, err
+    with duckdb.connect() as connection:
+        connection.execute("create schema shop")
+        connection.execute(f"create table shop.rows as from read_csv('{table}')")
+        found = connection.execute(query.read_text(encoding="utf-8")).df()
+    expected = load(full).decision_function(found[["x", "y", "z", "kind"]])
+    assert np.abs(found["score"] - expected).max() < 1e-9
+    assert {"x", "bought", "probability", "label", "reason_2", "contribution_2"} <= set(found)
+
+
+def test_a_scorecard_of_the_command_is_csv(files, opauc, tmp_path):
+    table, _, _ = files
+    code, _, err = opauc("train", table, "--label", "bought", "-o", tmp_path / "plain.opauc", "--no-trees")
+    assert code == 0, err
+    code, _, err = opauc("export", tmp_path / "plain.opauc", "-o", tmp_path / "card.csv", "--points-to-double", "0")
+    assert code == 0, err
+    lines = (tmp_path / "card.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[:2] == ["term,bin,points,log_odds", "(scale),points are log-odds,,"]
+    assert any(line.startswith("kind,kind: a,") for line in lines)

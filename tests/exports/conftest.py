@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.data import postgresql
 from tests.exports import cases
 
 NAMES = (
@@ -33,3 +34,12 @@ def case_of(case_folder):
 @pytest.fixture(params=NAMES)
 def case(request, case_of):
     return case_of(request.param)
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """Start PostgreSQL; queries are not compiled, which takes longer than running them."""
+    if postgresql.programs() is None:
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
+    with postgresql.cluster() as address:
+        yield f"{address}&options=-c%20jit%3Doff"

@@ -19,10 +19,8 @@ from opauc import OPAUC, OnePassGAM
 from opauc.errors import ParameterError, UnsupportedOperationError
 from opauc.exports import sql
 from opauc.exports.format import ExportOptions
-from opauc.exports.make_portable import make_portable
 from opauc.exports.sql import sql_text
 from opauc.exports.sql_dialects import DIALECTS
-from tests.data import postgresql
 from tests.exports import cases
 from tests.exports.sql_databases import ROW, arrow_table, query_duckdb, query_postgres
 
@@ -73,14 +71,6 @@ def test_duckdb_gives_the_reasons_of_trees_and_combinations():
     result = query_duckdb(sql_text(case.portable, ExportOptions(reasons=5, typed=True)), arrow_table(case.rows))
     assert_scores(result, case)
     assert_reasons(result, case, 5)
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    if postgresql.programs() is None:
-        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
-    with postgresql.cluster() as address:
-        yield f"{address}&options=-c%20jit%3Doff"
 
 
 def test_postgresql_gives_the_scores_probabilities_and_labels_of_python(case, postgres):
@@ -144,7 +134,8 @@ def test_queries_are_sql_of_their_dialect(name, dialect, case_of):
     literals = {one.this for one in parsed.find_all(sqlglot.exp.Literal) if one.is_string}
     literals |= {one.this for one in parsed.find_all(sqlglot.exp.National)}
     if name == "mixed":
-        assert {one for one in cases.HOSTILE[2:] if "\0" not in one} <= literals
+        kept = {one for one in cases.HOSTILE[2:] if "\0" not in one and ("$" not in one or dialect != "spark")}
+        assert kept <= literals
 
 
 HOSTILE_NAMES = ('orders"; drop table data; --', "it's", "select", "größe 😀", "a]b`c", "two words", "-- x")
@@ -212,7 +203,7 @@ def test_not_a_number_is_missing(case_of):
     assert_scores(query_duckdb(sql_text(case.portable, ExportOptions()), filled), case)
 
 
-@pytest.mark.parametrize("labels", [[False, True], [0, 1], [1.5, 2.5], ["it's", "ü"]])
+@pytest.mark.parametrize("labels", [[False, True], [0, 1], [-2.0, 2.0], ["it's", "ü"]])
 def test_labels_are_those_of_the_model(labels):
     rows = pd.DataFrame({"a": [0.0, 1.0, 2.0, 4.0]})
     case = cases.Case(OPAUC().fit(rows, np.repeat(labels, 2)), cases.records(rows), rows)
@@ -241,10 +232,12 @@ def test_one_line_names_a_table_that_is_none(table, case_of):
 def test_reasons_that_cannot_be_given_are_one_line(case_of, monkeypatch):
     portable = case_of("array_3").portable
     assert not portable.is_centered
-    with pytest.raises(UnsupportedOperationError, match="^reasons: the model does not keep the means"):
+    with pytest.raises(UnsupportedOperationError, match=r"^reasons: the model does not keep the means"):
         sql_text(portable, ExportOptions(reasons=1))
     monkeypatch.setattr(sql, "MOST_SHARES", 10)
-    with pytest.raises(UnsupportedOperationError, match=r"^reasons: reasons of its trees are [0-9,]+ conditions in SQL"):
+    with pytest.raises(
+        UnsupportedOperationError, match=r"^reasons: reasons of its trees are [0-9,]+ conditions in SQL"
+    ):
         sql_text(case_of("trees").portable, ExportOptions(reasons=1))
 
 

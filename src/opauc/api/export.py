@@ -26,6 +26,9 @@ def export(
     dialect: str = "duckdb",
     table: str = "data",
     typed: bool = False,
+    points_to_double: float = 20.0,
+    base_points: float = 600.0,
+    base_odds: float = 50.0,
 ) -> None:
     """Write a fitted model in another language or format, in which it scores raw rows without this library.
 
@@ -48,6 +51,12 @@ def export(
     typed : bool, default=False
         Whether numbers and dates have types of their own in that table. Text is then not read, which makes SQL shorter
         and faster.
+    points_to_double : float, default=20
+        The points of a scorecard by which the odds of the positive class double; with 0, points are log-odds.
+    base_points : float, default=600
+        The points of a scorecard at the odds `base_odds`.
+    base_odds : float, default=50
+        The odds of the positive class at which a scorecard has `base_points`.
 
     Examples
     --------
@@ -62,15 +71,16 @@ def export(
     """
     target = Path(path)
     chosen = EXPORTS[to] if to is not None else _format_of(target)
-    options = ExportOptions(reasons, dialect, table, typed)
+    options = ExportOptions(reasons, dialect, table, typed, points_to_double, base_points, base_odds)
     _check_options(chosen, options)
     check_writable(target)
+    write = chosen.writers.get(target.suffix.lower(), chosen.write)
     if isinstance(model, str | os.PathLike):
-        content = chosen.write(make_portable(load_model(model)), options)
+        content = write(make_portable(load_model(model)), options)
     else:
         with reading(model):
             fitted: Model = model._to_model()
-        content = chosen.write(make_portable(fitted), options)
+        content = write(make_portable(fitted), options)
     with atomic_write(target) as temporary:
         temporary.write_bytes(content)
 

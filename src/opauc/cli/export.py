@@ -30,7 +30,26 @@ def command(
         bool, typer.Option("--scoring", help="Write a small model file, without what only training needs.")
     ] = False,
     reasons: Annotated[int, typer.Option(metavar="K", help="Write so many reasons for the score of each row too.")] = 0,
-    dialect: Annotated[str, typer.Option(metavar="DIALECT", help="The dialect of SQL.")] = "duckdb",
+    dialect: Annotated[
+        str,
+        typer.Option(metavar="DIALECT", help="The dialect of SQL: duckdb, postgres, bigquery, snowflake, spark, tsql."),
+    ] = "duckdb",
+    table: Annotated[str, typer.Option(metavar="NAME", help="The table that SQL reads.")] = "data",
+    typed: Annotated[
+        bool, typer.Option("--typed", help="In that table numbers and dates are no text: SQL is shorter and faster.")
+    ] = False,
+    points_to_double: Annotated[
+        float,
+        typer.Option(
+            metavar="POINTS", help="Points of a scorecard that double the odds of the positive class; 0 for log-odds."
+        ),
+    ] = 20.0,
+    base_points: Annotated[
+        float, typer.Option(metavar="POINTS", help="Points of a scorecard at the odds of --base-odds.")
+    ] = 600.0,
+    base_odds: Annotated[
+        float, typer.Option(metavar="ODDS", help="Odds at which a scorecard has --base-points.")
+    ] = 50.0,
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
@@ -40,6 +59,8 @@ def command(
     this program that scores and explains rows and cannot be trained further.
 
     Example: opauc export model.opauc -o model.json
+
+    Example: opauc export model.opauc -o score.sql --dialect spark --table orders --reasons 3
     """  # fmt: skip
     if scoring and to is not None:
         raise ParameterError(Parameter("scoring", True), " is a format of its own; leave out ", Parameter("to", to))
@@ -49,7 +70,10 @@ def command(
         check_writable(output)
         save_model(load_model(model).scoring_only(), output)
     else:
-        export(model, output, to=to, reasons=reasons, dialect=dialect)
+        export(
+            model, output, to=to, reasons=reasons, dialect=dialect, table=table, typed=typed,
+            points_to_double=points_to_double, base_points=base_points, base_odds=base_odds,
+        )  # fmt: skip
     size = output.stat().st_size
     reporter = Reporter(json, quiet)
     purpose = ", for scoring only" if scoring else ""

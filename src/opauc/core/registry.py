@@ -183,6 +183,7 @@ EXPORTS = Registry(
         "c": "opauc.exports.c.code:C",
         "onnx": "opauc.exports.onnx.format:ONNX",
         "sql": "opauc.exports.sql:SQL",
+        "scorecard": "opauc.exports.scorecard_files:SCORECARD",
     },
 )
 

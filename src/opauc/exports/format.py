@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from opauc.exports.portable import PortableModel
@@ -23,12 +23,19 @@ class ExportOptions:
         The name of the table that the query reads.
     typed : bool
         Whether the numbers and dates of the table have types of their own, and are no text.
+    points_to_double : float
+        The points of a scorecard by which the odds of the positive class double; 0 for log-odds.
+    base_points, base_odds : float
+        The points of a row with these odds.
     """
 
     reasons: int = 0
     dialect: str = "duckdb"
     table: str = "data"
     typed: bool = False
+    points_to_double: float = 20.0
+    base_points: float = 600.0
+    base_odds: float = 50.0
 
 
 Writer: TypeAlias = Callable[[PortableModel, ExportOptions], bytes]
@@ -48,9 +55,12 @@ class ExportFormat:
         Returns the content of the file of a model in its portable form.
     options : tuple of str
         The fields of `ExportOptions` that it takes.
+    writers : dict of str to callable
+        The writers of files of other endings than the first.
     """
 
     name: str
     endings: tuple[str, ...]
     write: Writer
     options: tuple[str, ...] = ()
+    writers: Mapping[str, Writer] = field(default_factory=dict)

@@ -73,7 +73,9 @@ class SqlModel:
             results |= self._reasons(contributions, score)
         columns = {column.name.lower() for column in self.model.columns}
         named = {_free_name(name, columns): term for name, term in results.items()}
-        comment = f"-- {self.dialect.title}, written by opauc {__version__}: scores of a model of {self.model.estimator}\n"
+        comment = (
+            f"-- {self.dialect.title}, written by opauc {__version__}: scores of a model of {self.model.estimator}\n"
+        )
         return comment + self.query.text(self.options.table, named)
 
     def _score(self, contributions: Sequence[Term] | None) -> Term:
@@ -109,7 +111,8 @@ class SqlModel:
             return shares
         if (size := self.trees.n_shares()) > MOST_SHARES:
             raise UnsupportedOperationError(
-                Parameter("reasons"), f": reasons of its trees are {size:,} conditions in SQL, more than {MOST_SHARES:,}"
+                Parameter("reasons"),
+                f": reasons of its trees are {size:,} conditions in SQL, more than {MOST_SHARES:,}",
             )
         for term, share in self.trees.shares():
             shares[term].append(share)
@@ -117,11 +120,13 @@ class SqlModel:
 
     def _probability(self, score: Term) -> Term:
         double, limit = self.dialect.double_of, CERTAIN_LOG_ODDS
-        log_odds = self.query.bind(join_terms(f"{double(self.model.slope)} * {{}} + {double(self.model.offset)}", score))
-        bounded = self.query.bind(join_terms(
-            f"CASE WHEN {{0}} > {double(limit)} THEN {double(limit)} WHEN {{0}} < {double(-limit)} THEN {double(-limit)} "
-            "ELSE {0} END", log_odds,
-        ))  # fmt: skip
+        log_odds = self.query.bind(
+            join_terms(f"{double(self.model.slope)} * {{}} + {double(self.model.offset)}", score)
+        )
+        above, below = (
+            f"WHEN {{0}} {sign} {double(end)} THEN {double(end)}" for sign, end in ((">", limit), ("<", -limit))
+        )
+        bounded = self.query.bind(join_terms(f"CASE {above} {below} ELSE {{0}} END", log_odds))
         return join_terms(f"{double(1.0)} / ({double(1.0)} + EXP(-{{}}))", bounded)
 
     def _label(self, score: Term) -> Term:
@@ -150,9 +155,9 @@ class SqlModel:
         for reason in range(1, self.options.reasons + 1):
             least = self.query.bind(self._least(differences))
             cases = " ".join(f"WHEN {one.text} = {least.text} THEN {at}" for at, one in enumerate(differences))
-            is_reason = f"{least.text} < {zero} AND {score.text} IS NOT NULL"
+            is_reason = f"{score.text} IS NOT NULL AND {least.text} < {zero}"
             place = self.query.bind(
-                Term(f"CASE WHEN NOT ({is_reason}) OR {score.text} IS NULL THEN NULL {cases} END", max(least.step, score.step))
+                Term(f"CASE WHEN {is_reason} THEN CASE {cases} END END", max(least.step, score.step))
             )
             names = [self.dialect.literal(term.name) for term in self.model.terms]
             chosen = choose([(f"{place.text} <= {at}", name) for at, name in enumerate(names[:-1])], names[-1])

@@ -55,13 +55,13 @@ def _text_functions(query: Query, column: Column) -> TextFunctions | None:
         what = "dates" if column.kind == DATE else "numbers"
         raise UnsupportedOperationError(
             f"column {column.name!r}: its {what} were text in training ({column.text_format}), which SQL of "
-            f"{query.dialect.title} does not read; if the table has a column of {what}, give ", Parameter("typed", True),
+            f"{query.dialect.title} does not read; if the table has {what} in it, give ", Parameter("typed", True),
         )  # fmt: skip
     return functions
 
 
 def _number(query: Query, column: Column, raw: str, functions: TextFunctions | None) -> Inputs:
-    """Return the number in a column; a row with an infinite one, or with unreadable text where that is an error, fails."""
+    """Return the number in a column, and what holds where it is finite and, if it has to be, readable."""
     dialect, conditions = query.dialect, list[Term]()
     number = Term(f"CAST({raw} AS {dialect.double})")
     if functions is not None:
@@ -145,18 +145,17 @@ def _date(query: Query, column: Column, raw: str, functions: TextFunctions | Non
         text = TextReader(query, functions).trimmed(raw)
         time = query.bind(Term(f"CASE WHEN {functions.is_text.format(raw)} THEN NULL ELSE {timestamp} END"))
         of_text = micros_of_text(query, functions, column, text)
-        micros = query.bind(
-            join_terms(f"CASE WHEN {{}} IS NULL THEN CAST({dialect.micros.format('{}')} AS {dialect.double}) ELSE {{}} END",
-                       text, time, of_text)
-        )  # fmt: skip
+        of_time = join_terms(f"CAST({dialect.micros} AS {dialect.double})", time)
+        micros = query.bind(join_terms("CASE WHEN {} IS NULL THEN {} ELSE {} END", text, of_time, of_text))
     days = query.bind(join_terms(f"({{}} / {double(MICROS_PER_DAY)})", micros))
     whole = query.bind(join_terms("FLOOR({})", days))
+    from_monday = f"({{0}} + {double(3.0)})"
     parts = {
         "day": days,
         "month": _month(query, whole),
-        "weekday": join_terms(f"({{0}} + {double(3.0)} - {double(7.0)} * FLOOR(({{0}} + {double(3.0)}) / {double(7.0)}))", whole),
+        "weekday": join_terms(f"({from_monday} - {double(7.0)} * FLOOR({from_monday} / {double(7.0)}))", whole),
         "hour": join_terms(f"(({{}} - {{}}) * {double(24.0)})", days, whole),
-    }  # fmt: skip
+    }
     return [query.bind(parts[part]) for part in column.parts]
 
 
@@ -164,14 +163,17 @@ def _month(query: Query, days: Term) -> Term:
     """Return the month of a number of days since 1970: in years from March, whose months repeat 31, 30, 31, 30, 31."""
     double = query.dialect.double_of
     # Days since 1 March of the year 0, within its era of 400 years, and within its year.
-    era_days = f"({{0}} + {double(719_468)} - {double(146_097)} * FLOOR(({{0}} + {double(719_468)}) / {double(146_097)}))"
+    era_days = (
+        f"({{0}} + {double(719_468)} - {double(146_097)} * FLOOR(({{0}} + {double(719_468)}) / {double(146_097)}))"
+    )
     of_era = query.bind(join_terms(era_days, days))
-    year = query.bind(join_terms(
-        f"FLOOR(({{0}} - FLOOR({{0}} / {double(1_460)}) + FLOOR({{0}} / {double(36_524)}) - FLOOR({{0}} / {double(146_096)})) "
-        f"/ {double(365)})", of_era,
-    ))  # fmt: skip
+    # Without its days of leap years an era has years of 365 days.
+    leaps = f"- FLOOR({{0}} / {double(1_460)}) + FLOOR({{0}} / {double(36_524)}) - FLOOR({{0}} / {double(146_096)})"
+    year = query.bind(join_terms(f"FLOOR(({{0}} {leaps}) / {double(365)})", of_era))
     of_year = query.bind(join_terms(
         f"({{0}} - ({double(365)} * {{1}} + FLOOR({{1}} / {double(4)}) - FLOOR({{1}} / {double(100)})))", of_era, year
     ))  # fmt: skip
     from_march = query.bind(join_terms(f"FLOOR(({double(5)} * {{}} + {double(2)}) / {double(153)})", of_year))
-    return join_terms(f"CASE WHEN {{0}} < {double(10)} THEN {{0}} + {double(3)} ELSE {{0}} - {double(9)} END", from_march)
+    return join_terms(
+        f"CASE WHEN {{0}} < {double(10)} THEN {{0}} + {double(3)} ELSE {{0}} - {double(9)} END", from_march
+    )

@@ -79,6 +79,8 @@ class Dialect:
         Whether doubles may be infinite, or no number.
     collation : str
         What makes comparisons of text exact.
+    advice : str
+        What makes its queries faster.
     text_functions : TextFunctions or None
         What reads numbers and dates from text.
     """
@@ -102,6 +104,7 @@ class Dialect:
     most_nested: int = 1000
     has_nan: bool = True
     collation: str = ""
+    advice: str = ""
     text_functions: TextFunctions | None = None
 
     def literal(self, value: str) -> str:
@@ -119,8 +122,10 @@ class Dialect:
             parts = [exp.Literal.string(part).sql(self.name) for part in value.split("\0")]
             return "(" + f" || {self._nul()} || ".join(parts) + ")"
         if self.name == "tsql":
-            return exp.National(this=value).sql(self.name)
-        return exp.Literal.string(value).sql(self.name)
+            return str(exp.National(this=value).sql(self.name))
+        text = str(exp.Literal.string(value).sql(self.name))
+        # Spark puts the values of variables into a query before it reads it.
+        return text.replace("${", "\\u0024{") if self.name == "spark" else text
 
     def identifier(self, name: str) -> str:
         """Return the name of a column in quotes; a plain name is in capitals where the database keeps it so."""
@@ -128,7 +133,7 @@ class Dialect:
 
         is_plain = name.isascii() and name.isidentifier()
         spelled = name.upper() if is_plain and self.name == "snowflake" else name
-        return exp.to_identifier(spelled, quoted=True).sql(self.name)
+        return str(exp.to_identifier(spelled, quoted=True).sql(self.name))
 
     def table(self, name: str) -> str:
         """Return the name of a table: parts between dots, each of which may be in double quotes.
@@ -214,6 +219,7 @@ DIALECTS = {
         Dialect(
             "postgres", "PostgreSQL", double="DOUBLE PRECISION", text="TEXT", number="{0}::FLOAT8", carry=RECORD,
             micros="(EXTRACT(EPOCH FROM {0}) * 1000000)", xor="({0} # {1})", barrier=" OFFSET 0",
+            advice="SET jit = off before it: compiling takes longer than scoring",
             text_functions=TextFunctions(
                 "PG_TYPEOF({0})::TEXT IN ('text', 'character varying', 'character')", "{0} ~ {1}",
                 "(REGEXP_MATCH({0}, {1}))[{2}]", "REGEXP_REPLACE({0}, {1}, {2}, 'g')",

@@ -76,8 +76,12 @@ class SqlHashes:
     def _bits(self, value: Term) -> Bits:
         """Return the bits of a whole number as a double: sign, exponent, fraction; 1 where it is missing."""
         query, dialect, double = self.query, self.query.dialect, self.query.dialect.double_of
-        size = query.bind(join_terms(f"CASE WHEN ABS({{0}}) >= {double(1.0)} THEN ABS({{0}}) ELSE {double(1.0)} END", value))
-        guess = query.bind(join_terms(f"FLOOR(LN({{}}) / {double(0.6931471805599453)})".replace("LN", dialect.ln), size))
+        size = query.bind(
+            join_terms(f"CASE WHEN ABS({{0}}) >= {double(1.0)} THEN ABS({{0}}) ELSE {double(1.0)} END", value)
+        )
+        guess = query.bind(
+            join_terms(f"FLOOR(LN({{}}) / {double(0.6931471805599453)})".replace("LN", dialect.ln), size)
+        )
         power = f"POWER({double(2.0)}, {{}})"
         exponent = query.bind(join_terms(
             f"CASE WHEN {power.format('{1}')} > {{0}} THEN {{1}} - {double(1.0)} "
@@ -88,16 +92,15 @@ class SqlHashes:
             f"CAST({{0}} / {power.format(f'({{1}} - {double(FRACTION_BITS)})')} - {double(2.0**FRACTION_BITS)} "
             f"AS {dialect.integer})", size, exponent,
         ))  # fmt: skip
-        sign = f"CASE WHEN {{0}} < {double(0.0)} THEN {2**31} ELSE 0 END"
+        sign = f"CASE WHEN {{0}} < {double(0.0)} THEN {self._integer(2**31)} ELSE 0 END"
         upper = join_terms(
             f"CASE WHEN {{0}} IS NULL OR {{0}} = {double(0.0)} THEN 0 "
             f"ELSE {sign} + (CAST({{1}} AS {dialect.integer}) + {EXPONENT_OFFSET}) * {2**20} + {{2}} END",
             value, exponent, self._quotient(fraction, HALF),
         )  # fmt: skip
-        lower = join_terms(
-            f"CASE WHEN {{0}} IS NULL THEN 1 WHEN {{0}} = {double(0.0)} THEN 0 ELSE {dialect.modulo.format('{1}', HALF)} END",
-            value, fraction,
-        )  # fmt: skip
+        zero = f"{{0}} = {double(0.0)}"
+        rest = dialect.modulo.format("{1}", self._integer(HALF))
+        lower = join_terms(f"CASE WHEN {{0}} IS NULL THEN 1 WHEN {zero} THEN 0 ELSE {rest} END", value, fraction)
         return Bits(query.bind(upper), query.bind(lower))
 
     def _product(self, bits: Bits, factor: int) -> Bits:
@@ -124,10 +127,15 @@ class SqlHashes:
         return Bits(self._remainder(high, HALF), self._remainder(low, HALF))
 
     def _remainder(self, one: Term, divisor: int) -> Term:
-        return self.query.bind(join_terms(self.query.dialect.modulo.format("{}", divisor), one))
+        return self.query.bind(join_terms(self.query.dialect.modulo.format("{}", self._integer(divisor)), one))
 
     def _quotient(self, one: Term, divisor: int) -> Term:
         """Return the whole part of a quotient: exact whether a dialect divides integers or doubles."""
         dialect = self.query.dialect
-        whole = f"CAST(({{0}} - {dialect.modulo.format('{0}', divisor)}) / {divisor} AS {dialect.integer})"
+        number = self._integer(divisor)
+        whole = f"CAST(({{0}} - {dialect.modulo.format('{0}', number)}) / {number} AS {dialect.integer})"
         return self.query.bind(join_terms(whole, one))
+
+    def _integer(self, value: int) -> str:
+        """Return a constant as an integer of 64 bits, which some dialects take for a decimal where it is large."""
+        return str(value) if value < 2**31 else f"CAST({value} AS {self.query.dialect.integer})"

@@ -108,7 +108,6 @@ class Query:
         """Return the query: the columns of the table, and named results."""
         results = {name: self.bind(term) for name, term in results.items()}
         last = max(term.step for term in results.values())
-        # Later steps than the last result are of no use, and none is made.
         outputs = [f"{term.text} AS {self.dialect.identifier(name)}" for name, term in results.items()]
         if self.dialect.carry == APPLY:
             return self._applied(table, last, outputs)
@@ -137,7 +136,8 @@ class Query:
             inner = f"SELECT {self._columns(self.steps[number], f'{ROW}.*' if number else '')}{source}"
         inner = f"SELECT {', '.join(outputs)}\nFROM (\n{inner}\n) AS {ROW}"
         start = f"WITH {tables}\n" if tables else ""
-        return f"{start}SELECT {SOURCE}.*, s.*\nFROM {self.dialect.table(table)} AS {SOURCE} CROSS APPLY (\n{inner}\n) AS s\n"
+        outer = f"{self.dialect.table(table)} AS {SOURCE} CROSS APPLY (\n{inner}\n) AS s"
+        return f"{start}SELECT {SOURCE}.*, s.*\nFROM {outer}\n"
 
     def _columns(self, step: Step, carried: str) -> str:
         columns = [f"{text} AS {name}" for name, text in step.columns.items()]

@@ -93,7 +93,12 @@ class SqlTables:
         else:
             pieces = self._segments(axis, values, one)
         text = choose(*pieces)
-        return Term(f"CASE {is_missing} {text.removeprefix('CASE ')}" if _is_flat(pieces[0]) else f"CASE {is_missing} ELSE {text} END", one.step)
+        return Term(
+            f"CASE {is_missing} {text.removeprefix('CASE ')}"
+            if _is_flat(pieces[0])
+            else f"CASE {is_missing} ELSE {text} END",
+            one.step,
+        )
 
     def _segments(self, axis: Curve, values: Floats, one: Term) -> tuple[list[tuple[str, str]], str]:
         double, knots = self.query.dialect.double_of, axis.knots.tolist()
@@ -140,7 +145,9 @@ class SqlTables:
 
     def _width(self, number: int, cell: int) -> float:
         axis = self.model.axes[number]
-        return float(axis.knots[cell + 1] - axis.knots[cell]) if isinstance(axis, Curve) and axis.knots.size > 1 else 1.0
+        return (
+            float(axis.knots[cell + 1] - axis.knots[cell]) if isinstance(axis, Curve) and axis.knots.size > 1 else 1.0
+        )
 
     def _cells_of(self, number: int) -> Cells:
         if number not in self._cells:

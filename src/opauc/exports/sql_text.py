@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from opauc.exports.portable import Column
@@ -14,7 +15,10 @@ MONEY = "[$€£¥₹]"
 DIGITS = "([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+|[1-9][0-9]{0,2}(['’\u00a0\u202f][0-9]{3})+)"
 UNSIGNED = rf"({DIGITS}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?( ?(%|{MONEY}))?"
 SIGN = rf"([+-]?({MONEY} ?)?|{MONEY} ?[+-])"
-NUMBER, BRACKETS = f"^{SIGN}{UNSIGNED}$", rf"^\(({MONEY} ?)?({DIGITS}(\.[0-9]*)?|\.[0-9]+)([eE][0-9]+)?( ?(%|{MONEY}))?\)$"
+NUMBER, BRACKETS = (
+    f"^{SIGN}{UNSIGNED}$",
+    rf"^\(({MONEY} ?)?({DIGITS}(\.[0-9]*)?|\.[0-9]+)([eE][0-9]+)?( ?(%|{MONEY}))?\)$",
+)
 NO_DIGITS = "[^0-9.eE+-]"
 INFINITE, NOT_A_NUMBER = r"(?i)^[+-]?inf(inity)?$", r"(?i)^[+-]?nan(\([a-z0-9_]*\))?$"
 # The groups of a clock time: days, hours, minutes, seconds, and the half of the day.
@@ -22,7 +26,11 @@ CLOCK = (
     r"(?i)^(?:([+-]?[0-9]+) days?,? \+?)?([0-9]{1,2}):([0-5][0-9])(?::([0-5][0-9](?:\.[0-9]+)?))?(?: ?([ap])\.?m\.?)?$"
 )
 DAYS, HOURS, MINUTES, SECONDS, HALF = 1, 2, 3, 4, 5
-BLANKS_AROUND = r"^\s+|\s+$"
+# What Python takes for blanks; those of regular expressions are fewer.
+BLANK = "[\\s\x0b\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+BLANKS_AROUND = f"^{BLANK}+|{BLANK}+$"
+# An exponent that PostgreSQL may raise an error for: of so large a number it gives none, of so small a one 0.
+LARGE_EXPONENT, SMALL_EXPONENT = r"[eE]\+?0*[1-9][0-9]{2,}$", r"[eE]-0*[1-9][0-9]{2,}$"
 
 ISO = "iso"
 # The groups of a date as programs write it: year, month, day, hour, minute, second, and its fraction.
@@ -38,7 +46,7 @@ LONG_MONTHS = (
 )  # fmt: skip
 WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tue|wed|thu|fri|sat|sun"
 TOKENS = {
-    **{name: r"\s*([0-9]{1,2})" for name in "dmHMSIy"},
+    **dict.fromkeys("dmHMSIy", r"\s*([0-9]{1,2})"),
     "Y": r"\s*([0-9]{1,4})",
     **{name: f"({'|'.join([*LONG_MONTHS, *MONTHS])})" for name in "bB"},
     "A": f"({WEEKDAYS})",
@@ -128,6 +136,10 @@ def _parsed(reader: TextReader, plain: Term, decimal: str) -> Term:
         reader.functions.replace.format(pointed.text, literal(NO_DIGITS), literal("")), pointed.step
     )  # fmt: skip
     number = reader.as_double(digits)
+    if reader.dialect.name == "postgres":
+        large, small = (reader.matches(digits, pattern) for pattern in (LARGE_EXPONENT, SMALL_EXPONENT))
+        bounded = f"CASE WHEN {{}} THEN CAST('inf' AS {reader.dialect.double}) WHEN {{}} THEN 0 ELSE {{}} END"
+        number = join_terms(bounded, large, small, number)
     lower = join_terms("LOWER({})", plain)
     is_clock, is_number = reader.matches(plain, CLOCK), reader.matches(pointed, NUMBER)
     in_brackets, is_infinite = reader.matches(pointed, BRACKETS), reader.matches(plain, INFINITE)
@@ -195,7 +207,9 @@ def _micros(reader: TextReader, text: Term, layout: str) -> Term:
     date_term = query.bind(join_terms(f"CASE WHEN {valid} THEN {date} END", year, month, day))
     days = join_terms(reader.functions.days, date_term)
     time_parts = [hour if hour.text != "0" else Term("0"), minute, second]
-    in_range = "COALESCE({0}, 0) <= 23 AND COALESCE({1}, 0) <= 59 AND COALESCE({2}, 0) <= " + ("59" if layout == ISO else "60")
+    in_range = "COALESCE({0}, 0) <= 23 AND COALESCE({1}, 0) <= 59 AND COALESCE({2}, 0) <= " + (
+        "59" if layout == ISO else "60"
+    )
     if "I" in parts:
         in_range += " AND {3} BETWEEN 1 AND 12"
         time_parts.append(whole("I"))
@@ -205,7 +219,9 @@ def _micros(reader: TextReader, text: Term, layout: str) -> Term:
     is_valid = query.bind(join_terms(f"({in_range})", *time_parts))
     fraction = Term(double(0.0))
     if "f" in parts:
-        padded = join_terms(f"RPAD(COALESCE({{}}, {reader.dialect.literal('0')}), 6, {reader.dialect.literal('0')})", parts["f"])
+        padded = join_terms(
+            f"RPAD(COALESCE({{}}, {reader.dialect.literal('0')}), 6, {reader.dialect.literal('0')})", parts["f"]
+        )
         fraction = reader.as_double(padded)
     seconds = join_terms("((COALESCE({}, 0) * 60 + COALESCE({}, 0)) * 60 + COALESCE({}, 0))", hour, minute, second)
     return join_terms(
@@ -214,7 +230,8 @@ def _micros(reader: TextReader, text: Term, layout: str) -> Term:
     )  # fmt: skip
 
 
-def _year(whole, parts) -> Term:  # type: ignore[no-untyped-def]
+def _year(whole: Callable[[str], Term], parts: Container[str]) -> Term:
+    """Return the year, of two digits in the century that is nearest."""
     if "y" not in parts:
         return whole("Y")
     return join_terms(f"({{0}} + CASE WHEN {{0}} >= {FIRST_OF_LAST_CENTURY} THEN 1900 ELSE 2000 END)", whole("y"))
