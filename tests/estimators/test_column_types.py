@@ -142,3 +142,13 @@ def test_the_importance_of_a_column_is_that_of_its_terms_with_pairs_shared_evenl
     assert set(np.argsort(-model.feature_importances_)[:2]) <= {0, 1, 2}
     rows = FRAME[["age", "noise"]].to_numpy()
     assert OnePassGAM(random_state=0).fit(rows, LABELS).feature_importances_.argmax() == 0
+
+
+def test_rows_given_as_dicts_have_the_names_of_their_keys():
+    frame = pd.DataFrame({"a": np.linspace(-1.0, 1.0, 400), "kind": ["u", "v"] * 200, "same": 1})
+    labels = (frame["a"] + (frame["kind"] == "u") > 0.3).astype(int)
+    of_frame, of_dicts = (OnePassGAM(random_state=0).fit(rows, labels) for rows in (frame, frame.to_dict("records")))
+    assert of_dicts.feature_names_in_.tolist() == ["a", "kind", "same"]
+    assert_allclose(of_dicts.feature_importances_, of_frame.feature_importances_, rtol=1e-12)
+    assert of_dicts.dropped_columns_ == of_frame.dropped_columns_ == ("same",)
+    assert_allclose(of_dicts.decision_function(frame), of_frame.decision_function(frame), rtol=1e-12)

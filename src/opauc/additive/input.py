@@ -55,9 +55,13 @@ class InMemoryRows:
         if not is_table(X):
             rows = _array_rows(estimator, X, reset=True)
             return cls(rows if requested == UNLABELED else _table_of_array(rows), requested)
+        from opauc.data.formats.memory import is_records
+
         _check_feature_names(estimator, X, reset=True)
         table = table_of(with_text_names(X))
         estimator.n_features_in_ = len(table.schema.names)
+        if is_records(X):
+            estimator.feature_names_in_ = np.array(table.schema.names, dtype=object)
         return cls(table, requested, is_array=False)
 
     @property
