@@ -139,7 +139,8 @@ class Trainer:
         with Transaction(self) as transaction:
             self.pending = self.pending.with_batch(batch)
             while (first := self.pending.ready()) is not None:
-                self.factory = self.factory.for_classes(self.labels.n_classes)
+                if (n_classes := self.labels.n_classes) > 2:
+                    self.factory = self.factory.for_classes(n_classes)
                 try:
                     self._train_batch(first, transaction)
                 except MemoryError as error:

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from opauc.core.fit import Fit, only_two_classes
-from opauc.core.model import Model, RowReading, predicted_classes
+from opauc.core.model import Model, RowReading
 from opauc.core.scorer import Scorer
 from opauc.core.threshold import Threshold
 from opauc.core.transaction import changing, reading
@@ -107,7 +107,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array([False,  True])
         """
         threshold, (_, scores, classes) = self.threshold_, self._scored_in_parts(X)
-        labels: Array = classes[predicted_classes(scores, 0.0 if threshold is None else threshold.score)]
+        cut = 0.0 if threshold is None else threshold.score
+        labels: Array = classes[(scores > cut).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
         return labels
 
     def predict_proba(self, X: ArrayLike) -> Floats:
