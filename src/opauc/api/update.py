@@ -115,7 +115,9 @@ def run_update(
                 text = f"no checkpoint {checkpoint}: starting from the first row"
                 observer.say("not_resumed", text, checkpoint=str(checkpoint))
             monitor = ProgressiveValidation(
-                scorer=model.scorer, next_look=int(model.fit.look_growth * n_rows) + 1, pace=((0, n_rows),)
+                scorer=None if model.several_classes else model.scorer,
+                next_look=int(model.fit.look_growth * n_rows) + 1,
+                pace=((0, n_rows),),
             )
             trainer = Trainer(FACTORIES[model.estimator](model.parameters), model.labels, model.fit, monitor)
             trainer.position = ResumePosition(rows=n_rows)

@@ -92,7 +92,6 @@ class Trainer:
         self.position = ResumePosition()
         self.monitor: Any = NoMonitor() if monitor is None else monitor
         self._fit, self._width = fit, None if fit is None else fit.n_features
-        self._knows_classes = False  # whether the factory does
 
     @property
     def begun(self) -> bool:
@@ -140,8 +139,8 @@ class Trainer:
         with Transaction(self) as transaction:
             self.pending = self.pending.with_batch(batch)
             while (first := self.pending.ready()) is not None:
-                if not self._knows_classes:
-                    self.factory, self._knows_classes = self.factory.for_classes(self.labels.n_classes), True
+                if (n_classes := self.labels.n_classes) > 2:
+                    self.factory = self.factory.for_classes(n_classes)
                 try:
                     self._train_batch(first, transaction)
                 except MemoryError as error:

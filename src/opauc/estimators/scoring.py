@@ -107,10 +107,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array([False,  True])
         """
         threshold, (_, scores, classes) = self.threshold_, self._scored_in_parts(X)
-        if scores.ndim > 1:
-            most_likely: Array = classes[scores.argmax(axis=1)]
-            return most_likely
-        labels: Array = classes[(scores > (0.0 if threshold is None else threshold.score)).astype(int)]
+        cut = 0.0 if threshold is None else threshold.score
+        labels: Array = classes[(scores > cut).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
         return labels
 
     def predict_proba(self, X: ArrayLike) -> Floats:

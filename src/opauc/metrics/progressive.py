@@ -330,7 +330,7 @@ class ProgressiveValidation:
 
     def before(self, rows: Rows, labels: Labels, fit: Fit) -> ProgressiveValidation:
         """Return the state with the scores of rows before training on them, except rows of the initial sample."""
-        if self.scorer is None or fit.n_classes > 2:
+        if self.scorer is None:
             return self
         width = self.scorer.n_inputs
         first = slice(max(MIN_SCORED, labels.size // SCORED_SHARE))
