@@ -35,13 +35,22 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, where it stands, the criterion it is held to, what decides it, and who says it."""
+    """A statement, where it stands, the criterion it is held to, what decides it, who says it.
+
+    One that is made of several methods or sets is as many claims, each `about` one of them.
+    """
 
     where: str
-    says: str
+    statement: str
     criterion: str
     decide: Callable[[Evidence], Verdict]
     by: str = PAPER
+    about: str = ""
+
+    @property
+    def says(self) -> str:
+        """The whole sentence."""
+        return f"{self.statement}: {self.about}" if self.about else self.statement
 
 
 @dataclass(frozen=True)

@@ -243,7 +243,7 @@ OTHERS = {
     "OPAUCCV": "an estimator: tests/laws/test_estimators.py",
     "ScoreIntervals": "the base class of StreamingAuc, and the columns of StreamingMulticlassAuc, which are in CASES",
     "SumsClassifier": "a base class of estimators",
-    "GAMAlgebra": "a part of OnePassGAM: tests/estimators/test_algebra.py",
+    "GAMAlgebra": "the base class of OnePassGAM that adds and subtracts: tests/estimators/test_algebra.py",
     "SumsAlgebra": "the base class of estimators that add and subtract: tests/estimators/test_algebra.py",
     "Segment": "a file of sums, with a sample of its rows: tests/api/cube covers it",
     "MergeableSolver": "merges states that it is given, which are in CASES",

@@ -65,7 +65,7 @@ def never_loses(other: str, by: dict[str, str]) -> Claim:
         )
 
     return Claim(
-        says=f"OPAUC wins for most times and never loses: against {other}",
+        statement="OPAUC wins for most times and never loses", about=f"against {other}",
         criterion="significant wins on more than half of the paper's sets, no significant loss", decide=decide, **by,
     )  # fmt: skip
 
@@ -108,8 +108,8 @@ def competitive(other: str) -> Claim:
         )
 
     return Claim(
-        "Table 3", f"OPAUC is highly competitive to batch learning: against {other}",
-        f"worse on at most a quarter of the paper's sets; {COUNTS}", decide,
+        "Table 3", "OPAUC is highly competitive to batch learning",
+        f"worse on at most a quarter of the paper's sets; {COUNTS}", decide, about=f"against {other}",
     )  # fmt: skip
 
 

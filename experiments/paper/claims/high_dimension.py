@@ -42,7 +42,7 @@ def superior(other: str, ours: str = OPAUCR) -> Claim:
         return decided(wins > losses, told)
 
     return Claim(
-        where=_where(ours), says=f"{ours} is superior to the other methods: to {other}",
+        where=_where(ours), statement=f"{ours} is superior to the other methods", about=f"to {other}",
         criterion="more wins than losses", decide=decide, by=_by(ours),
     )  # fmt: skip
 
@@ -62,7 +62,8 @@ def univariate_is_no_better(ours: str) -> Claim:
         return decided(not lost, f"significant losses: {', '.join(lost) or 'none'}; rcv1v2 itself is not here")
 
     return Claim(
-        where=_where(ours), says=f"{ours} is highly competitive to or better than univariate losses, except on rcv1v2",
+        where=_where(ours),
+        statement=f"{ours} is highly competitive to or better than univariate losses, except on rcv1v2",
         criterion="no significant loss on sets of 50,000 features or more", decide=decide, by=_by(ours),
     )  # fmt: skip
 
@@ -120,7 +121,7 @@ def components_are_worse(ours: str) -> Claim:
         )  # fmt: skip
 
     return Claim(
-        where=_where(ours), says=f"OPAUC_pca is worse than {ours} on data sets with more features than rcv1v2",
+        where=_where(ours), statement=f"OPAUC_pca is worse than {ours} on data sets with more features than rcv1v2",
         criterion="a significant win on more than half of the sets, beyond chance", decide=decide, by=_by(ours),
     )  # fmt: skip
 
@@ -150,7 +151,7 @@ def best_on_the_largest(ours: str) -> Claim:
         return decided(not not_won, f"not won: {', '.join(not_won) or 'none'}; {ON_SUBSTITUTES}")
 
     return Claim(
-        where=_where(ours), says=f"{ours} is significantly better than all other methods on the two largest sets",
+        where=_where(ours), statement=f"{ours} is significantly better than all other methods on the two largest sets",
         criterion="a significant win in every comparison there", decide=decide, by=_by(ours),
     )  # fmt: skip
 

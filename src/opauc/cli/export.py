@@ -34,9 +34,10 @@ def command(
     json: shared.Json = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Write a model in another language or format, in which it scores raw rows without this program.
+    """Write a model in another language or format, or as a small file that only scores.
 
-    With --scoring the file is a model file of this program that scores and explains rows and cannot be trained further.
+    In another language or format it scores raw rows without this program. With --scoring the file is a model file of
+    this program that scores and explains rows and cannot be trained further.
 
     Example: opauc export model.opauc -o model.json
     """  # fmt: skip

@@ -172,8 +172,8 @@ def listed_labels(labels: Sequence[object]) -> str:
     """Return labels for a message, the first ones if there are many.
 
     >>> from opauc.core.labels import listed_labels
-    >>> listed_labels(["a", 2.0]), listed_labels(range(30))[-20:]
-    ('a, 2', ' 18, 19 and 10 more')
+    >>> listed_labels(["a", 2.0]), listed_labels(range(30)).endswith("18, 19 and 10 more")
+    ('a, 2', True)
     """
     more = f" and {len(labels) - LISTED} more" if len(labels) > LISTED else ""
     return ", ".join(map(shown_label, labels[:LISTED])) + more

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from experiments.paper.__main__ import write_report
 from experiments.paper.catalogue import Catalogue
-from experiments.paper.evidence import Evidence
+from experiments.paper.claims import all_claims
+from experiments.paper.evidence import PAPER, Evidence
 from experiments.paper.figures import all_figures
 from experiments.paper.marks import LOOKS
 from experiments.paper.page import render_page, standalone, title_of
@@ -75,11 +76,34 @@ def test_the_page_shows_every_part(evidence):
     assert "<sup>a</sup>" in page
 
 
+def test_a_claim_of_several_methods_stands_once_under_its_table(evidence):
+    page = render_page(evidence)
+    assert page.count("OPAUC wins for most times and never loses<") == 2  # of the paper's methods, of stronger ones
+    assert page.count(">against OAM_seq</th>") == 1
+    headings = re.findall(r'<tr class="where"><th colspan="3" scope="rowgroup">(.*?)</th>', page)
+    of_paper = headings[: headings.index("Running time") + 1]
+    assert of_paper == ["Table 2", "Table 3", "Table 5", "Figure 3", "Figure 4", "Figure 5", "Figure 6", "Running time"]
+
+
+def test_the_page_says_what_it_is_and_counts_the_verdicts(evidence):
+    page = render_page(evidence)
+    assert '<a href="https://proceedings.mlr.press/v28/gao13.html">One-Pass AUC Optimization</a>' in page
+    n_claims, *parts = map(
+        int, re.search(
+            r"Of the (\d+) claims of the paper, (\d+) hold, (\d+) do not, (\d+) are not decided by these runs and "
+            r"(\d+) cannot be tested here\.",
+            page,
+        ).groups()
+    )  # fmt: skip
+    assert n_claims == sum(parts) == sum(claim.by == PAPER for claim in all_claims())
+
+
 def test_the_page_needs_nothing_else_and_obeys_no_store(evidence):
     page = render_page(evidence)
     assert "<script" not in page
     assert "&lt;script&gt;" in page
-    assert not re.search(r'(src|href)="', page)
+    assert "src=" not in page
+    assert re.findall(r'<(\w+)[^<>]* href="', page) == ["a"]  # the link to the paper, which loads nothing
     for chart in svgs(page):
         for part in chart.iter():
             for key in ("d", "x", "y", "cx", "cy"):

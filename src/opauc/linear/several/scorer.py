@@ -36,7 +36,7 @@ class SeveralScorer:
     >>> from opauc.linear.several.scorer import SeveralScorer
     >>> scorer = SeveralScorer(np.array([[1.0], [0.0], [-1.0]]), np.zeros(3), np.array([0.5, 0.25, 0.25]))
     >>> scores = scorer.scores(np.array([[2.0], [0.0]]))
-    >>> scores.round(2).tolist(), scorer.probabilities(scores)[1].tolist()
+    >>> scores.round(2).tolist(), scorer.probabilities(scores)[1].round(2).tolist()
     ([[-0.14, -2.14, -4.14], [-1.1, -1.1, -1.1]], [0.5, 0.25, 0.25])
     """
 
