@@ -73,6 +73,16 @@ def test_rows_are_added_merged_and_forgotten(trained):
     assert_allclose(scores("merged"), scores("both"), atol=1e-9)
 
 
+def test_shards_give_the_model_of_one_process(opauc):
+    table(2, 20_000).to_csv("many.csv", index=False)
+    given = ("train", "many.csv", "--label", "level", "--no-trees", "--init-size", "1000")
+    for name, jobs in (("one", "1"), ("two", "2")):
+        ran = opauc(*given, "--n-jobs", jobs, "-o", name)
+        assert ran.code == 0, ran.err
+    assert "shards" in ran.err
+    assert_allclose(scores("two"), scores("one"), atol=1e-9)
+
+
 def test_each_class_is_inspected(trained):
     content = json.loads(trained("inspect", "model", "--json").out)
     assert list(content["additive"]["classes"]) == NAMES.tolist()
