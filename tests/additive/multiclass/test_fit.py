@@ -180,6 +180,11 @@ def test_monotone_constraints_name_their_parameter():
         begin().with_settings(AdditiveSettings(monotone_constraints=((0, 1),)))
 
 
+def test_the_partial_auc_is_for_two_classes():
+    with pytest.raises(UnsupportedOperationError, match="by objective='pauc', .* 3 classes; set objective='auc'"):
+        begin(objective="pauc")
+
+
 def test_earlier_scores_are_those_of_the_initial_sample(whole):
     assert begin().look(10) is None
     first = whole.empty_copy().update(ROWS[:50], LABELS[:50])

@@ -19,6 +19,7 @@ from opauc.additive.model import AdditiveLogistic, FinalWeights
 from opauc.additive.multiclass.initial_fit import fit_classes, map_classes, share_rows
 from opauc.additive.multiclass.scorer import ClassScorer
 from opauc.additive.multiclass.sums import ClassSums, SharedRows
+from opauc.additive.objective import AUC
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.settings import AdditiveSettings, with_init_size
@@ -269,3 +270,6 @@ def _check_settings(settings: AdditiveSettings, n_classes: int) -> None:
             Parameter("monotone_constraints"), f" are for two classes, and there are {n_classes}; leave them out, or "
             "fit one class against the rest",
         )  # fmt: skip
+    if settings.objective != AUC:
+        asked = Parameter("objective", settings.objective)
+        raise only_two_classes(asked, n_classes, "set ", Parameter("objective", AUC))
