@@ -138,7 +138,17 @@ def test_queries_are_sql_of_their_dialect(name, dialect, case_of):
         assert kept <= literals
 
 
-HOSTILE_NAMES = ('orders"; drop table data; --', "it's", "select", "größe 😀", "a]b`c", "two words", "-- x")
+HOSTILE_NAMES = (
+    'orders"; drop table data; --',
+    "it's",
+    "select",
+    "größe 😀",
+    "a]b`c",
+    "two words",
+    "-- x",
+    "a{0}b{c}",
+    "100%",
+)
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)

@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose
 from opauc.data.schema.dates import LAYOUTS, parse_dates
 from opauc.data.schema.numbers import MISSING_MARKERS, parse_numbers
 from opauc.exports.portable import Column
+from opauc.exports.sql_dates import micros_of_text
 from opauc.exports.sql_dialects import DIALECTS
 from opauc.exports.sql_query import SOURCE, Query
-from opauc.exports.sql_text import TextReader, micros_of_text, number_of_text
+from opauc.exports.sql_text import TextReader, number_of_text
 from tests.exports.sql_databases import arrow_table, query_duckdb, query_postgres
 
 PIECES = (

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from opauc.errors import Parameter, UnsupportedOperationError
 from opauc.exports.portable import CATEGORY, DATE, UNSEEN_CATEGORY, Column, PortableModel
+from opauc.exports.sql_dates import micros_of_text
 from opauc.exports.sql_dialects import TextFunctions
 from opauc.exports.sql_query import SOURCE, Query, Term, join_terms
-from opauc.exports.sql_text import TextReader, micros_of_text, number_of_text
+from opauc.exports.sql_text import TextReader, number_of_text
 
 # So many categories are compared one after the other; more are looked up.
 MOST_COMPARED = 12
@@ -114,9 +115,9 @@ def look_up(query: Query, key: Term, values: Mapping[str, str], other: str) -> T
     if len(values) <= MOST_COMPARED:
         cases = " ".join(f"WHEN {one} THEN {value}" for one, value in values.items())
         return Term(f"CASE {key.text} {cases} ELSE {other.format(key.text)} END", key.step)
-    table = query.constants(list(values.items()), ("k", "v"))
+    table = query.constants(list(values.items()))
     key = query.bind(key)
-    found = query.look_up(table, key, ("v",), {})["v"]
+    found = query.look_up(table, key)
     return join_terms(f"CASE WHEN {{1}} IS NOT NULL THEN {{1}} ELSE {other} END", key, found)
 
 

@@ -42,12 +42,10 @@ class SqlHashes:
         rows = [(str(level), double(value)) for level, value in zip(table.levels.tolist(), table.effects, strict=True)]
         if not rows:
             return Term(double(0.0))
-        of_levels = query.constants(rows, ("k", "v"))
-        found = []
+        of_levels, found = query.constants(rows), list[Term]()
         for mixer in FINAL_MIXERS.tolist():
             level = self._quotient(self._product(key, int(mixer)).upper, 2**shift)
-            value = query.look_up(of_levels, level, (), {"v": f"COALESCE({{0}}.v, {double(0.0)})"})["v"]
-            found.append(value)
+            found.append(query.bind(join_terms(f"COALESCE({{}}, {double(0.0)})", query.look_up(of_levels, level))))
         return query.bind(join_terms("CASE WHEN ABS({0}) <= ABS({1}) THEN {0} ELSE {1} END", *found))
 
     def _mixed(self, member: Member, mixer: int) -> Bits:

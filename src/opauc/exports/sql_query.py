@@ -67,22 +67,17 @@ class Query:
             self._bound[term.text] = Term(f"{ROW}.{name}", term.step + 1)
         return self._bound[term.text]
 
-    def look_up(self, table: str, key: Term, columns: Sequence[str], cases: Mapping[str, str]) -> dict[str, Term]:
-        """Return columns of the row of a table of constants whose `k` is the key.
-
-        `columns` are the names of columns, `cases` has further expressions in which `{0}` is the alias of the table.
-        """
+    def look_up(self, table: str, key: Term) -> Term:
+        """Return the value `v` of the row of a table of constants whose `k` is the key, null where there is none."""
         key = self.bind(key)
         step = self._step(key.step)
         alias = f"j{sum(len(one.joins) for one in self.steps) + 1}"
         step.joins.append(Join(alias, table, key.text))
-        found = {column: Term(f"{alias}.{column}", key.step) for column in columns}
-        found |= {name: Term(case.format(alias), key.step) for name, case in cases.items()}
-        return {name: self.bind(term) for name, term in found.items()}
+        return self.bind(Term(f"{alias}.v", key.step))
 
-    def constants(self, rows: Sequence[Sequence[str]], columns: Sequence[str]) -> str:
-        """Return the name of a table of constants, which is added if it is new."""
-        text = self.dialect.values(rows, columns)
+    def constants(self, rows: Sequence[tuple[str, str]]) -> str:
+        """Return the name of a table of constants, keys `k` and values `v`, which is added if it is new."""
+        text = self.dialect.values(rows, ("k", "v"))
         names = {other: name for name, other in self.tables.items()}
         if text not in names:
             self.tables[f"{self.prefix}table_{len(self.tables) + 1}"] = text
