@@ -18,7 +18,7 @@ import pandas as pd
 from opauc import OnePassGAM
 from opauc.exports.format import ExportOptions
 from opauc.exports.make_portable import make_portable
-from opauc.exports.sql import sql_text
+from opauc.exports.sql.model import sql_text
 
 COLUMNS, TRAINING_ROWS, ROWS, THREADS = 30, 100_000, 1_000_000, 2
 TABLE = Path(os.environ.get("OPAUC_SHARED", Path(__file__).parents[2] / "shared")) / "data" / "kddcup04_bio.npz"

@@ -27,7 +27,7 @@ NAMES = {
     "opauc.linear": {"effective_rank", "theorem_step_size"},
     "opauc.linear.moments": {
         "ClassMoments", "ClassSketch", "ExactMoments", "FeatureMoments", "FoldMoments", "GroupMoments",
-        "LabeledSums", "LinearizedMoments", "Mergeable", "SeveralFoldMoments", "SeveralMoments", "Statistic",
+        "LabeledSums", "LinearizedMoments", "Mergeable", "MulticlassFoldMoments", "MulticlassMoments", "Statistic",
         "WithinGroupMoments",
     },
 }  # fmt: skip

@@ -47,25 +47,25 @@ class ClassCounts(NamedTuple):
 
     @property
     def all_seen(self) -> bool:
-        """Whether rows of every class were seen: `both`, as `SeveralCounts` calls it."""
+        """Whether rows of every class were seen: `both`, as `MulticlassCounts` calls it."""
         return self.both
 
 
-class SeveralCounts(tuple[float, ...]):
+class MulticlassCounts(tuple[float, ...]):
     """Rows of each of more than two classes, in the order of the classes, each counted with its weight.
 
     Examples
     --------
-    >>> from opauc.types import SeveralCounts
-    >>> counts = SeveralCounts([2.0, 0.0, 1.0])
+    >>> from opauc.types import MulticlassCounts
+    >>> counts = MulticlassCounts([2.0, 0.0, 1.0])
     >>> counts, counts.all_seen
-    (SeveralCounts(2.0, 0.0, 1.0), False)
+    (MulticlassCounts(2.0, 0.0, 1.0), False)
     """
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"SeveralCounts{super().__repr__()}"
+        return f"MulticlassCounts{super().__repr__()}"
 
     @property
     def all_seen(self) -> bool:
@@ -73,8 +73,8 @@ class SeveralCounts(tuple[float, ...]):
         return min(self) > 0.0
 
 
-# Rows of each class of a fit: `ClassCounts` of two classes, `SeveralCounts` of more.
-RowCounts: TypeAlias = ClassCounts | SeveralCounts
+# Rows of each class of a fit: `ClassCounts` of two classes, `MulticlassCounts` of more.
+RowCounts: TypeAlias = ClassCounts | MulticlassCounts
 
 
 # Source of random numbers: a seed, a generator, or None for a new seed each time.

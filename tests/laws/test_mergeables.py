@@ -26,10 +26,10 @@ from opauc.core.mergeable import Mergeable
 from opauc.linear.moments.classes import ClassMoments, GroupMoments
 from opauc.linear.moments.exact import ExactMoments
 from opauc.linear.moments.features import FeatureMoments
-from opauc.linear.moments.folds import FoldMoments, SeveralFoldMoments
+from opauc.linear.moments.folds import FoldMoments, MulticlassFoldMoments
 from opauc.linear.moments.held_out_scores import HeldOutScores
 from opauc.linear.moments.linearized import Expansion, LinearizedMoments
-from opauc.linear.moments.several import SeveralMoments
+from opauc.linear.moments.multiclass import MulticlassMoments
 from opauc.linear.moments.sketch import ClassSketch, SignStream
 from opauc.linear.moments.within_groups import WithinGroupMoments
 from opauc.metrics import CalibrationBins, StreamingAuc, StreamingGroupAuc, StreamingMulticlassAuc
@@ -189,8 +189,8 @@ CASES = {
     "GroupMoments": Case(group_shards),
     "ClassMoments": Case(updated(ClassMoments.empty)),
     "FoldMoments": Case(updated(FoldMoments.empty)),
-    "SeveralMoments": Case(several_shards(SeveralMoments.empty)),
-    "SeveralFoldMoments": Case(several_shards(SeveralFoldMoments.empty)),
+    "MulticlassMoments": Case(several_shards(MulticlassMoments.empty)),
+    "MulticlassFoldMoments": Case(several_shards(MulticlassFoldMoments.empty)),
     "FeatureMoments": Case(updated(FeatureMoments.empty)),
     # The stream to which later rows are added is that of the left operand.
     "ClassSketch": Case(sketch_shards, left_out=("keys", "stream")),
@@ -249,7 +249,7 @@ OTHERS = {
     "MergeableSolver": "merges states that it is given, which are in CASES",
     "SketchedExact": "merges states that it is given, which are in CASES",
     "Fit": "the abstract class of fits",
-    "ClassFolds": "the base class of FoldMoments and SeveralFoldMoments, which are in CASES",
+    "ClassFolds": "the base class of FoldMoments and MulticlassFoldMoments, which are in CASES",
     "LinearFit": "merges the states of its solver, which are in CASES",
     "AdditiveFit": "merges AdditiveLogistic, which is in CASES, if the bases are the same",
     "Blend": "merges BlendSums, which is in CASES, if the ensembles are the same: tests/additive/trees/test_blend.py",

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
 import opauc
-from opauc import OPAUC, OPAUCCV
+from opauc import OPAUC, OPAUCCV, OnePassGAM
 from opauc.core.registry import ESTIMATORS
 from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
 from opauc.metrics import MulticlassAuc
@@ -25,6 +25,7 @@ MODELS = {
     "OPAUC two threads": OPAUC(alpha=0.01, standardize=False, n_jobs=2),
     "OPAUC forgetting_factor": OPAUC(forgetting_factor=0.999),
     "OPAUCCV": OPAUCCV(),
+    "OnePassGAM": OnePassGAM(init_size=120, random_state=0),
     "OPAUCCV auc": OPAUCCV(cv=3, criterion="auc", one_standard_error=True, standardize=False),
 }
 everyone = pytest.mark.parametrize("model", MODELS.values(), ids=list(MODELS))

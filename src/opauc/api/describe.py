@@ -20,8 +20,8 @@ from opauc.core.fit import only_two_classes
 from opauc.core.labels import shown_label
 from opauc.core.mergeable import FeatureSpread
 from opauc.core.model import Model
+from opauc.linear.multiclass.scorer import MulticlassScorer
 from opauc.linear.scorer import LinearScorer
-from opauc.linear.several.scorer import SeveralScorer
 from opauc.report import (
     CandidateRow,
     Contribution,
@@ -177,7 +177,7 @@ class ShownWeights(NamedTuple):
 def largest_weights(model: Model) -> ShownWeights:
     """Return the largest weights with the names of their features, or their numbers as LIBSVM counts."""
     scorer = model.scorer
-    assert isinstance(scorer, LinearScorer | SeveralScorer), "asked for by its family"
+    assert isinstance(scorer, LinearScorer | MulticlassScorer), "asked for by its family"
     weights, spread = np.atleast_2d(scorer.weights), model.fit.feature_spread
     effects = None if spread is None else weights * spread.deviations
     names = [f", {shown_label(label)}" for label in model.classes.tolist()] if model.several_classes else [""]

@@ -80,8 +80,8 @@ SOLVERS = Registry(
 SEVERAL_SOLVERS = Registry(
     "solver of several classes",
     {
-        "several_exact": "opauc.linear.several.solver:SeveralExact",
-        "several_exact_cv": "opauc.linear.several.solver_cv:SeveralExactCV",
+        "multiclass_exact": "opauc.linear.multiclass.solver:MulticlassExact",
+        "multiclass_exact_cv": "opauc.linear.multiclass.solver_cv:MulticlassExactCV",
     },
 )
 
@@ -96,8 +96,8 @@ STATISTICS = Registry(
         "FoldMoments": "opauc.linear.moments.folds:FoldMoments",
         "GroupMoments": "opauc.linear.moments.classes:GroupMoments",
         "LinearizedMoments": "opauc.linear.moments.linearized:LinearizedMoments",
-        "SeveralFoldMoments": "opauc.linear.moments.folds:SeveralFoldMoments",
-        "SeveralMoments": "opauc.linear.moments.several:SeveralMoments",
+        "MulticlassFoldMoments": "opauc.linear.moments.folds:MulticlassFoldMoments",
+        "MulticlassMoments": "opauc.linear.moments.multiclass:MulticlassMoments",
         "WithinGroupMoments": "opauc.linear.moments.within_groups:WithinGroupMoments",
         "LinearizedSums": "opauc.additive.sums:LinearizedSums",
         "StreamingAuc": "opauc.metrics.streaming_auc:StreamingAuc",
@@ -182,7 +182,7 @@ EXPORTS = Registry(
         "js": "opauc.exports.js_code:JS",
         "c": "opauc.exports.c.code:C",
         "onnx": "opauc.exports.onnx.format:ONNX",
-        "sql": "opauc.exports.sql:SQL",
+        "sql": "opauc.exports.sql.model:SQL",
         "scorecard": "opauc.exports.scorecard_files:SCORECARD",
     },
 )

@@ -24,11 +24,11 @@ from opauc.estimators.notebook import MAX_ROWS, FittedSummary, ShownPart, sign_o
 from opauc.estimators.scoring import Scored, ScoringClassifier
 from opauc.linear.fit import LinearFit
 from opauc.linear.input import check_batch, check_known_batch, check_rows, set_reading
+from opauc.linear.multiclass.scorer import MulticlassScorer
 from opauc.linear.partial_auc import PartialAuc
 from opauc.linear.resolve import LinearFactory, solver_factory, takes_several
 from opauc.linear.row_access import LinearRows
 from opauc.linear.scorer import LinearScorer
-from opauc.linear.several.scorer import SeveralScorer
 from opauc.types import Array, Floats
 
 
@@ -52,10 +52,10 @@ class LinearClassifier(ScoringClassifier):
         scorer = self._scorer()
         return np.array([scorer.intercept]) if isinstance(scorer, LinearScorer) else scorer.intercepts.copy()
 
-    def _scorer(self) -> LinearScorer | SeveralScorer:
+    def _scorer(self) -> LinearScorer | MulticlassScorer:
         """The scorer as of the last batch that is wholly processed."""
         scorer = super()._scorer()
-        assert isinstance(scorer, LinearScorer | SeveralScorer), "fits of this family have no other"
+        assert isinstance(scorer, LinearScorer | MulticlassScorer), "fits of this family have no other"
         return scorer
 
     def _summary(self) -> FittedSummary | None:

@@ -25,9 +25,9 @@ from opauc.core.transaction import Rollback
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError, UnsupportedOperationError
 from opauc.linear.exact_cv import PenaltySelector, Selection
 from opauc.linear.maps import LinearMap
+from opauc.linear.multiclass.scorer import MulticlassScorer
+from opauc.linear.multiclass.solver import MulticlassSolution, MulticlassSolver
 from opauc.linear.scorer import LinearScorer
-from opauc.linear.several.scorer import SeveralScorer
-from opauc.linear.several.solver import SeveralSolution, SeveralSolver
 from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, RowCounts, Rows, Settings
 
 # Mapped rows held at a time.
@@ -72,7 +72,7 @@ class LinearFit(Fit):
     width: int
     map: LinearMap | None = None
     attributes: Settings = field(default_factory=dict)
-    fitted_scorer: LinearScorer | SeveralScorer | None = None
+    fitted_scorer: LinearScorer | MulticlassScorer | None = None
 
     @classmethod
     def start(cls, resolved: Resolved, n_features: int) -> LinearFit:
@@ -107,11 +107,11 @@ class LinearFit(Fit):
         return self.solver.statistics(self.state)
 
     @cached_property
-    def scorer(self) -> LinearScorer | SeveralScorer:
+    def scorer(self) -> LinearScorer | MulticlassScorer:
         """The linear scorer of rows as they are given."""
         if self.fitted_scorer is not None:
             return self.fitted_scorer
-        if isinstance(self.solver, SeveralSolver):
+        if isinstance(self.solver, MulticlassSolver):
             return self._several.scorer
         weights = self.solver.weights(self.state)
         summary = self.solver.summary(self.state, weights)
@@ -130,14 +130,14 @@ class LinearFit(Fit):
     @property
     def chosen_settings(self) -> dict[str, float]:
         """Settings that were chosen inside the pass, by name."""
-        if isinstance(self.solver, SeveralSolver):
+        if isinstance(self.solver, MulticlassSolver):
             return {} if self.selection is None else {"alpha": self.selection.alpha}
         return self.solver.chosen_settings(self.state)
 
     @cached_property
     def selection(self) -> Selection | None:
         """The choice of the penalty; None where the solver makes none."""
-        if isinstance(self.solver, SeveralSolver):
+        if isinstance(self.solver, MulticlassSolver):
             return self._several.selection
         return self.solver.selection(self.state) if isinstance(self.solver, PenaltySelector) else None
 
@@ -271,11 +271,11 @@ class LinearFit(Fit):
         """
         return replace(self, state=self.state.subtract(self.state.empty_copy().numbered_from(first_row)))
 
-    def look(self, n_rows: int) -> LinearScorer | SeveralScorer | None:
+    def look(self, n_rows: int) -> LinearScorer | MulticlassScorer | None:
         """Return the scorer of the rows to come; None where it costs more than the rows so far."""
         return self.scorer if n_rows >= self.solver.rows_worth_a_solve(self.n_features) else None
 
-    def scorer_of(self, arrays: NamedArrays) -> LinearScorer | SeveralScorer:
+    def scorer_of(self, arrays: NamedArrays) -> LinearScorer | MulticlassScorer:
         """Return the scorer that gave these arrays, which may have fewer features."""
         scorer = _scorer_of(arrays, self.n_classes)
         if scorer.n_inputs > self.n_features:
@@ -335,9 +335,9 @@ class LinearFit(Fit):
         return cls(solver, state, n_features, mapped, attributes, scorer)
 
     @cached_property
-    def _several(self) -> SeveralSolution:
+    def _several(self) -> MulticlassSolution:
         """The scorer of several classes and the choice of its penalty."""
-        assert isinstance(self.solver, SeveralSolver), "asked for by its kind"
+        assert isinstance(self.solver, MulticlassSolver), "asked for by its kind"
         solution = self.solver.solve(self.state)
         if not np.isfinite(solution.scorer.weights).all():
             raise overflows()
@@ -377,7 +377,7 @@ def overflows() -> StatisticsOverflowError:
     return StatisticsOverflowError("the weights or the scores overflow float64; scale the features down")
 
 
-def _scorer(arrays: NamedArrays, n_features: int, n_classes: int) -> LinearScorer | SeveralScorer:
+def _scorer(arrays: NamedArrays, n_features: int, n_classes: int) -> LinearScorer | MulticlassScorer:
     """Return the scorer of a file, of so many features and classes."""
     weights, shape = arrays["scorer.weights"], (n_features,) if n_classes == 2 else (n_classes, n_features)
     if weights.shape != shape or weights.dtype != np.float64:
@@ -385,11 +385,11 @@ def _scorer(arrays: NamedArrays, n_features: int, n_classes: int) -> LinearScore
     return _scorer_of(with_prefix("scorer.", arrays), n_classes)
 
 
-def _scorer_of(arrays: NamedArrays, n_classes: int) -> LinearScorer | SeveralScorer:
+def _scorer_of(arrays: NamedArrays, n_classes: int) -> LinearScorer | MulticlassScorer:
     """Return the scorer of so many classes that gave these arrays."""
     if n_classes == 2:
         return LinearScorer.of_arrays(arrays["weights"], arrays["numbers"])
-    scorer = SeveralScorer.of_arrays(arrays)
+    scorer = MulticlassScorer.of_arrays(arrays)
     if scorer.n_classes != n_classes:
         raise ValueError(f"expected weights of {n_classes} classes, got {scorer.n_classes}")
     return scorer

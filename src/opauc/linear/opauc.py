@@ -137,7 +137,7 @@ class OPAUC(SumsClassifier):
         Intercept; a score of zero lies midway between the class means. With more than
         two classes the softmax of X @ coef_.T + intercept_ has the probabilities of
         classes of equal frequency, of which `decision_function` is the logarithm.
-    moments_ : ClassMoments, SeveralMoments or ClassSketch
+    moments_ : ClassMoments, MulticlassMoments or ClassSketch
         Statistics of the two classes, with full covariance matrices or with a
         sketch; absent where no covariances are kept.
     selection_ : SelectionLeaderboard or Selection

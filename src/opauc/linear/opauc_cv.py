@@ -16,8 +16,8 @@ from opauc.linear.estimator import SumsClassifier
 from opauc.linear.exact_cv import ExactCV, Selection, scored_folds
 from opauc.linear.grid import GridSelection, GridSolver
 from opauc.linear.logistic import Logistic
+from opauc.linear.multiclass.solver_cv import MulticlassExactCV
 from opauc.linear.resolve import LinearFactory, opauc_cv_factory
-from opauc.linear.several.solver_cv import SeveralExactCV
 from opauc.types import Array, Floats, RandomState
 
 
@@ -97,7 +97,7 @@ class OPAUCCV(SumsClassifier):
         "mean_test_score", the progressive AUC of each pair, zero where it diverged.
     coef_path_ : ndarray of shape (n_alphas, n_features) or (n_alphas, n_classes, n_features)
         Weights of all rows for each penalty; with "sgd", for each pair.
-    moments_ : FoldMoments, SeveralFoldMoments, ClassMoments or ClassSketch
+    moments_ : FoldMoments, MulticlassFoldMoments, ClassMoments or ClassSketch
         Class statistics, of every fold where there are folds.
     objective_selection_ : ObjectiveSelection
         With objective="pauc": the candidates, the partial AUC of each on rows held
@@ -203,7 +203,7 @@ class OPAUCCV(SumsClassifier):
         with changing(self):
             self._fit(X, y, sample_weight, groups)
             learner = self._cv_solver()
-            if isinstance(learner, ExactCV | SeveralExactCV) and not scored_folds(self._fitted.state):
+            if isinstance(learner, ExactCV | MulticlassExactCV) and not scored_folds(self._fitted.state):
                 which = "both classes" if self.classes_.size == 2 else "two classes"
                 warnings.warn(
                     f"cv={self.cv}: no fold has rows of {which} in it and outside it, so nothing could be "
@@ -319,7 +319,7 @@ class OPAUCCV(SumsClassifier):
     def coef_path_(self) -> Floats:
         """Weights for each penalty, one per row, or for each pair."""
         learner, state = self._cv_solver(), self._fitted.state
-        if isinstance(learner, ExactCV | SeveralExactCV | Logistic):
+        if isinstance(learner, ExactCV | MulticlassExactCV | Logistic):
             return self.path(self._selection().alphas.tolist())
         return learner.candidates(state).weights
 
@@ -336,10 +336,10 @@ class OPAUCCV(SumsClassifier):
             return ""
         return f"AUC on folds held out, if scores are normal: {auc_text(found.means()[found.chosen])}"
 
-    def _cv_solver(self) -> ExactCV | SeveralExactCV | Logistic | GridSolver[Any]:
+    def _cv_solver(self) -> ExactCV | MulticlassExactCV | Logistic | GridSolver[Any]:
         check_is_fitted(self)
         learner = self._fitted.solver
-        assert isinstance(learner, ExactCV | SeveralExactCV | Logistic | GridSolver), "no other is ever chosen"
+        assert isinstance(learner, ExactCV | MulticlassExactCV | Logistic | GridSolver), "no other is ever chosen"
         return learner
 
     def _factory(self) -> LinearFactory:

@@ -24,8 +24,8 @@ from opauc.linear.exact_cv import ExactCV
 from opauc.linear.fit import LinearFit, Resolved
 from opauc.linear.grid import GridSGD
 from opauc.linear.logistic import BALANCED, LOGISTIC, Logistic
+from opauc.linear.multiclass.resolve import check_several, multiclass_solver
 from opauc.linear.partial_auc import PartialAuc
-from opauc.linear.several.resolve import check_several, several_solver
 from opauc.linear.sgd import SGD
 from opauc.linear.sketch_grid import SketchedGridSGD
 from opauc.linear.within_groups import WithinGroups
@@ -91,7 +91,7 @@ class LinearFactory:
         if self.n_classes > 2:
             most = int(np.sqrt(FULL_COVARIANCE_BYTES / (8 * self.n_classes)))
             check_several(resolved, self.parameters, self.device, self.n_classes, most)
-            resolved = resolved._replace(solver=several_solver(resolved.solver, self.n_classes))
+            resolved = resolved._replace(solver=multiclass_solver(resolved.solver, self.n_classes))
             check_covariance_size(
                 f"{self.estimator} of {self.n_classes} classes", n_features, n_matrices=resolved.solver.n_covariances
             )

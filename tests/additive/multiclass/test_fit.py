@@ -181,7 +181,7 @@ def test_monotone_constraints_name_their_parameter():
 
 
 def test_the_partial_auc_is_for_two_classes():
-    with pytest.raises(UnsupportedOperationError, match="by objective='pauc', .* 3 classes; set objective='auc'"):
+    with pytest.raises(UnsupportedOperationError, match=r"by objective='pauc', .* 3 classes; set objective='auc'"):
         begin(objective="pauc")
 
 

@@ -9,7 +9,7 @@ from opauc import OnePassGAM
 from opauc.additive.basis.pair_columns import Candidates
 from opauc.additive.initial_sample import WarmUpBuffer
 from opauc.additive.multiclass.initial_fit import draw_rows_by_class, fit_classes, join_candidates
-from opauc.additive.multiclass.policy import SEVERAL_POLICY
+from opauc.additive.multiclass.policy import MULTICLASS_POLICY
 from opauc.additive.policy import ADDITIVE_POLICY
 from opauc.additive.settings import AdditiveSettings
 from tests.additive.multiclass.data import simulate
@@ -17,7 +17,7 @@ from tests.additive.multiclass.data import simulate
 NO_CATEGORIES = np.zeros(3, bool)
 
 
-def fit(rows, labels, n_classes=3, several=SEVERAL_POLICY, **settings):
+def fit(rows, labels, n_classes=3, several=MULTICLASS_POLICY, **settings):
     buffer = WarmUpBuffer.empty(rows.shape[1], n_classes).with_rows(rows, labels, None)
     return fit_classes(buffer, AdditiveSettings(**settings), np.zeros(rows.shape[1], bool), 0, several=several)
 
@@ -65,7 +65,7 @@ def test_pairs_are_candidates_of_any_class_and_at_most_so_many():
 
 
 def test_the_basis_has_fewer_columns_the_more_classes_there_are():
-    policy = SEVERAL_POLICY
+    policy = MULTICLASS_POLICY
     sizes = [policy.columns_of(1500, k) for k in (2, 3, 10, 50, 100)]
     assert sizes[0] == 1500
     assert sizes == sorted(sizes, reverse=True)
@@ -76,7 +76,7 @@ def test_the_basis_has_fewer_columns_the_more_classes_there_are():
 
 
 def test_the_rows_that_each_class_keeps_are_bounded_by_all_of_them():
-    policy = SEVERAL_POLICY
+    policy = MULTICLASS_POLICY
     for n_classes, width in ((3, 10), (10, 780), (100, 780)):
         tree = policy.tree_policy(ADDITIVE_POLICY.tree, n_classes, 50_000, width)
         assert n_classes * tree.max_validation_rows * width <= max(2**26, n_classes * 8192 * 10)
@@ -97,7 +97,7 @@ def test_a_class_without_rows_has_the_odds_of_none():
 def test_trees_join_by_class():
     rows, labels = simulate(n_rows=1500)
     cross_fitted = fit(rows, labels)[1]
-    tree = replace(SEVERAL_POLICY, max_cross_fit_rows=0)
+    tree = replace(MULTICLASS_POLICY, max_cross_fit_rows=0)
     validated = fit(rows, labels, several=tree)[1]
     for sums in (cross_fitted, validated):
         assert any(model.columns.trees is not None for model in sums.models)

@@ -38,7 +38,7 @@ from opauc.core.labels import MAX_CLASSES
 from opauc.core.packed_sums import SegmentSums
 from opauc.core.parameters import from_saved
 from opauc.errors import Parameter, ParameterError, UnsupportedOperationError
-from opauc.types import Arrays, Floats, Json, Labels, NamedArrays, Settings, SeveralCounts
+from opauc.types import Arrays, Floats, Json, Labels, MulticlassCounts, NamedArrays, Settings
 
 # Positions of the weights of a class without rows: its intercept alone counts.
 INTERCEPT = 0
@@ -114,10 +114,10 @@ class MulticlassFit(AdditiveFit):
         return _sums_in(self.current)
 
     @property
-    def counts(self) -> SeveralCounts:
+    def counts(self) -> MulticlassCounts:
         """Rows learned of each class, each counted with its weight."""
         if self.fixed is None:
-            return SeveralCounts(self.waiting.class_weights.tolist())
+            return MulticlassCounts(self.waiting.class_weights.tolist())
         return _sums_in(self.fixed).counts
 
     @cached_property

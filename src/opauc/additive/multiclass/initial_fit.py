@@ -28,7 +28,7 @@ from opauc.additive.initial_fit import (
 )
 from opauc.additive.initial_sample import SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.model import AdditiveLogistic
-from opauc.additive.multiclass.policy import SEVERAL_POLICY, SeveralPolicy
+from opauc.additive.multiclass.policy import MULTICLASS_POLICY, MulticlassPolicy
 from opauc.additive.multiclass.sums import ClassSums, SharedRows
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, BASIS_POLICY, AdditivePolicy, SamplePolicy, SmoothingPolicy
@@ -114,7 +114,7 @@ def fit_classes(
     categorical: NDArray[np.bool_],
     seed: int,
     policy: AdditivePolicy = ADDITIVE_POLICY,
-    several: SeveralPolicy = SEVERAL_POLICY,
+    several: MulticlassPolicy = MULTICLASS_POLICY,
 ) -> ClassBasis:
     """Return the basis that suits a sample of the buffered rows of several classes, and the sums of all of them.
 

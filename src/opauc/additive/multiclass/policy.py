@@ -10,13 +10,13 @@ GROWTH_OF_MANY = Growth(rate_of_many_rows=0.25, patience=10)
 
 
 @dataclass(frozen=True)
-class SeveralPolicy:
+class MulticlassPolicy:
     """How much larger a model of K > 2 classes may be than one of two, which has one set of sums and trees, not K.
 
     Examples
     --------
-    >>> from opauc.additive.multiclass.policy import SEVERAL_POLICY
-    >>> [SEVERAL_POLICY.columns_of(1500, k) for k in (3, 10, 100)]
+    >>> from opauc.additive.multiclass.policy import MULTICLASS_POLICY
+    >>> [MULTICLASS_POLICY.columns_of(1500, k) for k in (3, 10, 100)]
     [1224, 670, 212]
     """
 
@@ -55,4 +55,4 @@ class SeveralPolicy:
         return self.max_validation_bytes // (n_classes * max(1, width))
 
 
-SEVERAL_POLICY = SeveralPolicy()
+MULTICLASS_POLICY = MulticlassPolicy()

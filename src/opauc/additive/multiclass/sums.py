@@ -17,7 +17,7 @@ from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, chec
 from opauc.core.array_schema import add_prefix, with_prefix
 from opauc.core.mergeable import ROUNDING
 from opauc.core.threads import work_in_order
-from opauc.types import Arrays, Floats, NamedArrays, SeveralCounts
+from opauc.types import Arrays, Floats, MulticlassCounts, NamedArrays
 
 # Blocks of rows that are encoded before each class takes them: the columns of the Gram matrix that are dense are found
 # anew for each class and so many blocks.
@@ -61,16 +61,16 @@ class ClassSums:
     >>> classes = (rows > 0).sum(axis=1).astype(np.int8)
     >>> buffer = WarmUpBuffer.empty(2, 3).with_rows(rows, classes, None)
     >>> basis, sums = fit_classes(buffer, AdditiveSettings(trees=False), np.zeros(2, bool), seed=0)
-    >>> len(sums.models), sums.counts == SeveralCounts(np.bincount(classes).tolist())
+    >>> len(sums.models), sums.counts == MulticlassCounts(np.bincount(classes).tolist())
     (3, True)
     """
 
     models: tuple[AdditiveLogistic, ...]
 
     @property
-    def counts(self) -> SeveralCounts:
+    def counts(self) -> MulticlassCounts:
         """Rows of each class, each counted with its weight."""
-        return SeveralCounts(model.counts.positive for model in self.models)
+        return MulticlassCounts(model.counts.positive for model in self.models)
 
     @property
     def first_counts(self) -> Floats:

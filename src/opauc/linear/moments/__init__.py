@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from opauc.linear.moments.classes import ClassMoments, GroupMoments
     from opauc.linear.moments.exact import ExactMoments
     from opauc.linear.moments.features import FeatureMoments
-    from opauc.linear.moments.folds import FoldMoments, SeveralFoldMoments
+    from opauc.linear.moments.folds import FoldMoments, MulticlassFoldMoments
     from opauc.linear.moments.linearized import LinearizedMoments
-    from opauc.linear.moments.several import SeveralMoments
+    from opauc.linear.moments.multiclass import MulticlassMoments
     from opauc.linear.moments.sketch import ClassSketch
     from opauc.linear.moments.within_groups import WithinGroupMoments
 
@@ -25,8 +25,8 @@ __all__ = [
     "LabeledSums",
     "LinearizedMoments",
     "Mergeable",
-    "SeveralFoldMoments",
-    "SeveralMoments",
+    "MulticlassFoldMoments",
+    "MulticlassMoments",
     "Statistic",
     "WithinGroupMoments",
 ]

@@ -16,8 +16,8 @@ from opauc.core.mergeable import FeatureSpread, LabeledSums, ScoreSummary, Stati
 from opauc.errors import IncompatibleMomentsError
 from opauc.linear.moments.classes import ClassMoments, GroupMoments
 from opauc.linear.moments.exact import ExactMoments
-from opauc.linear.moments.several import SeveralMoments
-from opauc.types import Array, Arrays, ClassCounts, Floats, GroupKeys, Labels, NamedArrays, Rows, SeveralCounts
+from opauc.linear.moments.multiclass import MulticlassMoments
+from opauc.types import Array, Arrays, ClassCounts, Floats, GroupKeys, Labels, MulticlassCounts, NamedArrays, Rows
 
 # The sequence of folds repeats after this many rounds over all folds. A prime, so that it does not align with periods
 # in the rows.
@@ -259,23 +259,23 @@ class FoldMoments(ClassFolds, Statistic):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SeveralFoldMoments(ClassFolds):
+class MulticlassFoldMoments(ClassFolds):
     """Exact statistics of several classes in each of several folds, which are those of `FoldMoments`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.linear.moments.folds import SeveralFoldMoments
+    >>> from opauc.linear.moments.folds import MulticlassFoldMoments
     >>> rows, labels = np.arange(9.0)[:, None], np.array([0, 1, 2] * 3, np.int8)
-    >>> moments = SeveralFoldMoments.empty(1, n_folds=3, n_classes=3).update(rows, labels)
+    >>> moments = MulticlassFoldMoments.empty(1, n_folds=3, n_classes=3).update(rows, labels)
     >>> moments.counts, sum(moments.fold(0).counts) + sum(moments.complement(0).counts)
-    (SeveralCounts(3.0, 3.0, 3.0), 9.0)
+    (MulticlassCounts(3.0, 3.0, 3.0), 9.0)
     """
 
     size: int = 3  # number of classes
 
     @classmethod
-    def empty(cls, n_features: int, n_folds: int = 5, n_classes: int = 3) -> SeveralFoldMoments:
+    def empty(cls, n_features: int, n_folds: int = 5, n_classes: int = 3) -> MulticlassFoldMoments:
         """Return the statistics of no rows: the identity of `merge`."""
         return cls(GroupMoments.empty(n_features, n_classes * n_folds), size=n_classes)
 
@@ -285,21 +285,21 @@ class SeveralFoldMoments(ClassFolds):
         return self.size
 
     @property
-    def counts(self) -> SeveralCounts:
+    def counts(self) -> MulticlassCounts:
         """Total weight of the rows of each class."""
-        return SeveralCounts(self.class_weights())
+        return MulticlassCounts(self.class_weights())
 
-    def fold(self, number: int) -> SeveralMoments:
+    def fold(self, number: int) -> MulticlassMoments:
         """Return the statistics of the rows of one fold."""
-        return SeveralMoments(*self._fold(number))
+        return MulticlassMoments(*self._fold(number))
 
-    def complement(self, number: int) -> SeveralMoments:
+    def complement(self, number: int) -> MulticlassMoments:
         """Return the statistics of the rows of all other folds."""
-        return SeveralMoments(*self._total(without=number))
+        return MulticlassMoments(*self._total(without=number))
 
-    def whole(self) -> SeveralMoments:
+    def whole(self) -> MulticlassMoments:
         """Return the statistics of all rows."""
-        return SeveralMoments(*self._total())
+        return MulticlassMoments(*self._total())
 
     def feature_spread(self) -> FeatureSpread:
         """Return the standard deviation of each feature within the classes, pooled over all of them."""
@@ -310,7 +310,7 @@ class SeveralFoldMoments(ClassFolds):
         return {**ClassFolds.to_arrays(self), N_CLASSES: np.array(self.size, np.int64)}
 
     @classmethod
-    def from_arrays(cls, arrays: NamedArrays) -> SeveralFoldMoments:
+    def from_arrays(cls, arrays: NamedArrays) -> MulticlassFoldMoments:
         """Return the statistics from the arrays of `to_arrays`, checked."""
         moments, numbers = _checked_arrays(SEVERAL_SCHEMA, arrays)
         size, n_rows = int(numbers[N_CLASSES]), int(numbers[N_ROWS])

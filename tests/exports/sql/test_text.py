@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose
 from opauc.data.schema.dates import LAYOUTS, parse_dates
 from opauc.data.schema.numbers import MISSING_MARKERS, parse_numbers
 from opauc.exports.portable import Column
-from opauc.exports.sql_dates import micros_of_text
-from opauc.exports.sql_dialects import DIALECTS
-from opauc.exports.sql_query import SOURCE, Query
-from opauc.exports.sql_text import TextReader, number_of_text
-from tests.exports.sql_databases import arrow_table, query_duckdb, query_postgres
+from opauc.exports.sql.dates import micros_of_text
+from opauc.exports.sql.dialects import DIALECTS
+from opauc.exports.sql.query import SOURCE, Query
+from opauc.exports.sql.text import TextReader, number_of_text
+from tests.exports.sql.databases import arrow_table, query_duckdb, query_postgres
 
 PIECES = (
     "1", "12", "123", "0", "4567", ",", ".", "'", "’", " ", "-", "+", "$", "€", "%", "(", ")", "e", "E", "3", ":", "30",

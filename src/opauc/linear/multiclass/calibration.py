@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from opauc.linear.moments.several import SeveralMoments
+from opauc.linear.moments.multiclass import MulticlassMoments
 from opauc.types import Floats
 
 
@@ -41,7 +41,7 @@ class ScoreMoments(NamedTuple):
     covariances: Floats
 
     @classmethod
-    def of(cls, moments: SeveralMoments, weights: Floats) -> ScoreMoments:
+    def of(cls, moments: MulticlassMoments, weights: Floats) -> ScoreMoments:
         """Return those of the scores that weights, one row per class, give to the rows of classes that have some."""
         groups = moments.without_rounding()
         seen = [groups[k] for k in moments.seen()]
@@ -84,7 +84,7 @@ def calibrate(scores: ScoreMoments, policy: CalibrationPolicy = CALIBRATION_POLI
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.linear.several.calibration import ScoreMoments, calibrate
+    >>> from opauc.linear.multiclass.calibration import ScoreMoments, calibrate
     >>> means = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     >>> found = calibrate(ScoreMoments(np.full(3, 1e6), means, np.stack([np.eye(3)] * 3)))
     >>> found.factors.round(1).tolist(), np.abs(found.intercepts).round(1).tolist()

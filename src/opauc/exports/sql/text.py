@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from opauc.exports.portable import Column
-from opauc.exports.sql_dialects import Dialect, TextFunctions
-from opauc.exports.sql_query import Query, Term, join_terms
+from opauc.exports.sql.dialects import Dialect, TextFunctions
+from opauc.exports.sql.query import Query, Term, join_terms
 
 MONEY = "[$€£¥₹]"
 # No dialect has all of what Python's expressions have: these do without lookahead.

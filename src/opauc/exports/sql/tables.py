@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from opauc.exports.portable import CATEGORY, Curve, Levels, Line, PortableModel, Steps, Table
-from opauc.exports.sql_columns import look_up
-from opauc.exports.sql_query import Query, Term, join_terms
+from opauc.exports.sql.columns import look_up
+from opauc.exports.sql.query import Query, Term, join_terms
 from opauc.types import Floats
 
 # Comparisons one after the other are the fastest for so few; more are grouped (`python -m benchmarks.sql_export`).
@@ -21,7 +21,7 @@ def choose(cuts: Sequence[tuple[str, str]], last: str) -> str:
 
     Examples
     --------
-    >>> from opauc.exports.sql_tables import choose
+    >>> from opauc.exports.sql.tables import choose
     >>> choose([("x < 1", "a"), ("x < 2", "b")], "c")
     'CASE WHEN x < 1 THEN a WHEN x < 2 THEN b ELSE c END'
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from opauc.exports.sql_dialects import APPLY, RECORD, Dialect
+from opauc.exports.sql.dialects import APPLY, RECORD, Dialect
 
 PREFIX = "opauc_"
 # The row of the table in a step, and the name of the first step's source.
@@ -54,8 +54,8 @@ class Query:
 
         Examples
         --------
-        >>> from opauc.exports.sql_dialects import DIALECTS
-        >>> from opauc.exports.sql_query import Query, Term
+        >>> from opauc.exports.sql.dialects import DIALECTS
+        >>> from opauc.exports.sql.query import Query, Term
         >>> query = Query(DIALECTS["duckdb"])
         >>> half = query.bind(Term("t.x / 2e0"))
         >>> query.bind(join_terms("{} * {}", half, half))
@@ -153,7 +153,7 @@ def join_terms(template: str, *terms: Term) -> Term:
 
     Examples
     --------
-    >>> from opauc.exports.sql_query import Term, join_terms
+    >>> from opauc.exports.sql.query import Term, join_terms
     >>> join_terms("({0} - {0} * {1})", Term("t.a", 1), Term("t.b", 3))
     Term(text='(t.a - t.a * t.b)', step=3)
     """

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from opauc.additive.basis.crossed_codes import FINAL_MIXERS, MIXERS
 from opauc.exports.portable import CrossedTable, Member
-from opauc.exports.sql_query import Query, Term, join_terms
-from opauc.exports.sql_tables import choose
+from opauc.exports.sql.query import Query, Term, join_terms
+from opauc.exports.sql.tables import choose
 
 HALF, QUARTER = 2**32, 2**16
 # The bits of the exponent and of the fraction of a double, and what is added to its exponent.

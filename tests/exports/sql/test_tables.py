@@ -22,9 +22,9 @@ from opauc.exports.portable import (
     Steps,
     Table,
 )
-from opauc.exports.sql import sql_text
+from opauc.exports.sql.model import sql_text
 from tests.exports import evaluator
-from tests.exports.sql_databases import arrow_table, query_duckdb, query_postgres
+from tests.exports.sql.databases import arrow_table, query_duckdb, query_postgres
 
 TOLERANCE = {"rtol": 0.0, "atol": 1e-9}
 

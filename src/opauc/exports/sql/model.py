@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from opauc.errors import Parameter, UnsupportedOperationError
 from opauc.exports.format import ExportFormat, ExportOptions
 from opauc.exports.portable import PortableModel
-from opauc.exports.sql_columns import inputs_of_rows
-from opauc.exports.sql_dialects import Dialect, find_dialect
-from opauc.exports.sql_hashes import SqlHashes
-from opauc.exports.sql_query import PREFIX, Query, Term, join_terms
-from opauc.exports.sql_tables import SqlTables, choose
-from opauc.exports.sql_trees import SqlTrees
+from opauc.exports.sql.columns import inputs_of_rows
+from opauc.exports.sql.dialects import Dialect, find_dialect
+from opauc.exports.sql.hashes import SqlHashes
+from opauc.exports.sql.query import PREFIX, Query, Term, join_terms
+from opauc.exports.sql.tables import SqlTables, choose
+from opauc.exports.sql.trees import SqlTrees
 from opauc.version import __version__
 
 # Beyond these log-odds a probability is 0 or 1; databases raise errors where an exponential leaves the range.
@@ -32,7 +32,7 @@ def sql_text(model: PortableModel, options: ExportOptions) -> str:
     >>> from opauc import OPAUC
     >>> from opauc.exports.format import ExportOptions
     >>> from opauc.exports.make_portable import make_portable
-    >>> from opauc.exports.sql import sql_text
+    >>> from opauc.exports.sql.model import sql_text
     >>> portable = make_portable(OPAUC().fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1])._to_model())
     >>> query = sql_text(portable, ExportOptions(table="orders"))
     >>> '"orders"' in query, query.count("score")

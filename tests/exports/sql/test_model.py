@@ -17,12 +17,12 @@ from numpy.testing import assert_allclose
 import opauc
 from opauc import OPAUC, OnePassGAM
 from opauc.errors import ParameterError, UnsupportedOperationError
-from opauc.exports import sql
 from opauc.exports.format import ExportOptions
-from opauc.exports.sql import sql_text
-from opauc.exports.sql_dialects import DIALECTS
+from opauc.exports.sql import model as sql_model
+from opauc.exports.sql.dialects import DIALECTS
+from opauc.exports.sql.model import sql_text
 from tests.exports import cases
-from tests.exports.sql_databases import ROW, arrow_table, query_duckdb, query_postgres
+from tests.exports.sql.databases import ROW, arrow_table, query_duckdb, query_postgres
 
 TOLERANCE = {"rtol": 0.0, "atol": 1e-9}
 pytestmark = pytest.mark.filterwarnings("ignore:column")
@@ -244,7 +244,7 @@ def test_reasons_that_cannot_be_given_are_one_line(case_of, monkeypatch):
     assert not portable.is_centered
     with pytest.raises(UnsupportedOperationError, match=r"^reasons: the model does not keep the means"):
         sql_text(portable, ExportOptions(reasons=1))
-    monkeypatch.setattr(sql, "MOST_SHARES", 10)
+    monkeypatch.setattr(sql_model, "MOST_SHARES", 10)
     with pytest.raises(
         UnsupportedOperationError, match=r"^reasons: reasons of its trees are [0-9,]+ conditions in SQL"
     ):
@@ -258,7 +258,7 @@ def test_the_package_that_quotes_names_is_named_where_it_is_absent(case_of, monk
 
 
 def test_deep_trees_are_written_leaf_by_leaf(case_of, monkeypatch):
-    monkeypatch.setattr(import_module("opauc.exports.sql_trees"), "MOST_DEEP", 3)
+    monkeypatch.setattr(import_module("opauc.exports.sql.trees"), "MOST_DEEP", 3)
     case = case_of("trees")
     query = sql_text(case.portable, ExportOptions(typed=True))
     assert re.search(r"WHEN [^()]* AND [^()]* AND [^()]* THEN", query)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from opauc.errors import Parameter, UnsupportedOperationError
 from opauc.exports.portable import CATEGORY, DATE, UNSEEN_CATEGORY, Column, PortableModel
-from opauc.exports.sql_dates import micros_of_text
-from opauc.exports.sql_dialects import TextFunctions
-from opauc.exports.sql_query import SOURCE, Query, Term, join_terms
-from opauc.exports.sql_text import TextReader, number_of_text
+from opauc.exports.sql.dates import micros_of_text
+from opauc.exports.sql.dialects import TextFunctions
+from opauc.exports.sql.query import SOURCE, Query, Term, join_terms
+from opauc.exports.sql.text import TextReader, number_of_text
 
 # So many categories are compared one after the other; more are looked up.
 MOST_COMPARED = 12

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from opauc.exports.portable import Steps, Trees
-from opauc.exports.sql_query import Query, Term
-from opauc.exports.sql_tables import SqlTables
+from opauc.exports.sql.query import Query, Term
+from opauc.exports.sql.tables import SqlTables
 
 # Deeper trees are written leaf by leaf: databases bound the depth of expressions.
 MOST_DEEP = 100

@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from opauc.linear.exact import Exact
-from opauc.linear.several.solver import SeveralExact
-from opauc.linear.several.solver_cv import SeveralExactCV
+from opauc.linear.multiclass.solver import MulticlassExact
+from opauc.linear.multiclass.solver_cv import MulticlassExactCV
 from tests.literal import several_minimizers, several_objective
 from tests.problems import cuts, several_problem
 
@@ -28,7 +28,7 @@ def after(solver, rows, labels, weight=None, at=()):
 @given(SEEDS, st.integers(2, 6), st.sampled_from([1e-3, 0.1, 10.0]))
 def test_weights_are_those_of_the_formula_over_all_pairs_of_classes(seed, n_classes, alpha):
     rows, labels = several_problem(seed, 120, 4, n_classes)
-    solver = SeveralExact(n_classes, alpha=alpha)
+    solver = MulticlassExact(n_classes, alpha=alpha)
     expected = several_minimizers(rows, labels, alpha)
     assert_allclose(solver.weights(after(solver, rows, labels)), expected, rtol=1e-8, atol=1e-10)
 
@@ -36,7 +36,7 @@ def test_weights_are_those_of_the_formula_over_all_pairs_of_classes(seed, n_clas
 @pytest.mark.parametrize("seed", range(3))
 def test_weights_minimize_the_loss_over_all_pairs_of_rows(seed):
     rows, labels = several_problem(seed, 40, 3, 4)
-    solver = SeveralExact(4, alpha=0.1)
+    solver = MulticlassExact(4, alpha=0.1)
     for k, weights in enumerate(solver.weights(after(solver, rows, labels))):
         least = minimize(several_objective, np.zeros(3), args=(k, rows, labels, 0.1), tol=1e-12)
         assert_allclose(weights, least.x, atol=1e-6)
@@ -46,7 +46,7 @@ def test_weights_minimize_the_loss_over_all_pairs_of_rows(seed):
 @pytest.mark.parametrize("standardize", [False, True])
 def test_two_classes_have_the_weights_of_the_solver_of_two_with_either_sign(standardize):
     rows, labels = several_problem(3, 90, 5, 2, scale=np.array([1e-3, 1.0, 1.0, 50.0, 1e4]))
-    several, two = SeveralExact(2, alpha=0.2, standardize=standardize), Exact(alpha=0.2, standardize=standardize)
+    several, two = MulticlassExact(2, alpha=0.2, standardize=standardize), Exact(alpha=0.2, standardize=standardize)
     expected = two.weights(two.step(two.start(5), rows, labels))
     assert_allclose(several.weights(after(several, rows, labels)), [-expected, expected], rtol=1e-7)
 
@@ -55,7 +55,7 @@ def test_scaled_features_have_the_penalty_of_their_units():
     """Weights of standardized features are those of the features, divided by the scale."""
     rows, labels = several_problem(4, 200, 3, 3)
     scale = np.sqrt(np.mean([rows[labels == k].var(axis=0) for k in range(3)], axis=0))
-    solver = SeveralExact(3, alpha=0.3, standardize=True)
+    solver = MulticlassExact(3, alpha=0.3, standardize=True)
     expected = several_minimizers(rows / scale, labels, 0.3) / scale
     assert_allclose(solver.weights(after(solver, rows, labels)), expected, rtol=1e-8)
 
@@ -64,7 +64,7 @@ def test_scaled_features_have_the_penalty_of_their_units():
 def test_batches_give_the_weights_of_the_whole_weighted_or_not(seed, at, weighted):
     rows, labels = several_problem(seed, 60, 4, 3)
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, 60) if weighted else None
-    solver = SeveralExact(3)
+    solver = MulticlassExact(3)
     whole, cut = after(solver, rows, labels, weight), after(solver, rows, labels, weight, at)
     assert_allclose(solver.weights(cut), solver.weights(whole), rtol=1e-7, atol=1e-9)
 
@@ -72,13 +72,13 @@ def test_batches_give_the_weights_of_the_whole_weighted_or_not(seed, at, weighte
 def test_whole_weights_count_rows_several_times():
     rows, labels = several_problem(5, 60, 4, 3)
     copies = np.random.default_rng(5).integers(1, 4, 60)
-    solver = SeveralExact(3, alpha=0.1)
+    solver = MulticlassExact(3, alpha=0.1)
     weighted = solver.weights(after(solver, rows, labels, copies.astype(float)))
     repeated = solver.weights(after(solver, np.repeat(rows, copies, axis=0), np.repeat(labels, copies)))
     assert_allclose(weighted, repeated, rtol=1e-9)
 
 
-@pytest.mark.parametrize("make", [SeveralExact, SeveralExactCV])
+@pytest.mark.parametrize("make", [MulticlassExact, MulticlassExactCV])
 def test_sparse_float32_and_threads_give_the_weights_of_dense_rows(make):
     rows, labels = several_problem(6, 4000, 6, 5)
     rows[np.random.default_rng(6).random(rows.shape) < 0.7] = 0.0
@@ -92,8 +92,8 @@ def test_sparse_float32_and_threads_give_the_weights_of_dense_rows(make):
 
 def test_a_forgetting_factor_weighs_rows_by_their_age():
     rows, labels = several_problem(7, 60, 3, 3)
-    solver = SeveralExact(3, alpha=0.1, forgetting_factor=0.95)
-    weighted = SeveralExact(3, alpha=0.1)
+    solver = MulticlassExact(3, alpha=0.1, forgetting_factor=0.95)
+    weighted = MulticlassExact(3, alpha=0.1)
     expected = weighted.weights(after(weighted, rows, labels, 0.95 ** np.arange(59.0, -1.0, -1.0)))
     for at in ([], [20, 21, 40]):
         assert_allclose(solver.weights(after(solver, rows, labels, at=at)), expected, rtol=1e-8)
@@ -103,7 +103,7 @@ def test_a_forgetting_factor_weighs_rows_by_their_age():
 
 def test_classes_without_rows_play_no_part():
     rows, labels = several_problem(8, 60, 3, 3)
-    fewer, more = SeveralExact(3, alpha=0.1), SeveralExact(5, alpha=0.1)
+    fewer, more = MulticlassExact(3, alpha=0.1), MulticlassExact(5, alpha=0.1)
     numbers = np.array([0, 2, 3], np.int8)[labels]
     state = after(more, rows, numbers)
     weights, expected = more.weights(state), fewer.scorer(after(fewer, rows, labels))
@@ -117,7 +117,7 @@ def test_classes_without_rows_play_no_part():
     assert not probabilities[:, [1, 4]].any()
 
 
-@pytest.mark.parametrize("make", [SeveralExact, SeveralExactCV])
+@pytest.mark.parametrize("make", [MulticlassExact, MulticlassExactCV])
 def test_the_only_class_is_certain_and_without_rows_all_are_alike(make):
     solver = make(3)
     nothing = solver.scorer(solver.start(2))
@@ -126,7 +126,7 @@ def test_the_only_class_is_certain_and_without_rows_all_are_alike(make):
     assert one.probabilities(one.scores(np.ones((1, 2)))).tolist() == [[0.0, 1.0, 0.0]]
 
 
-@pytest.mark.parametrize("make", [SeveralExact, SeveralExactCV])
+@pytest.mark.parametrize("make", [MulticlassExact, MulticlassExactCV])
 def test_classes_of_one_row_and_constant_or_doubled_features_have_finite_scores(make):
     rows, labels = several_problem(9, 30, 4, 3)
     labels[:] = np.where(np.arange(30) == 3, 2, labels % 2)
@@ -142,14 +142,14 @@ def test_classes_of_one_row_and_constant_or_doubled_features_have_finite_scores(
 def test_a_path_has_the_weights_of_each_alpha(seed):
     rows, labels = several_problem(seed, 60, 4, 3)
     alphas = [0.0, 0.01, 1.0, 100.0]
-    state = after(SeveralExact(3), rows, labels)
-    path = SeveralExact(3).path(state, alphas)
+    state = after(MulticlassExact(3), rows, labels)
+    path = MulticlassExact(3).path(state, alphas)
     for alpha, weights in zip(alphas, path, strict=True):
-        assert_allclose(weights, SeveralExact(3, alpha=alpha).weights(state), rtol=1e-6, atol=1e-9)
-    assert SeveralExact(3).path(state, []).shape == (0, 3, 4)
+        assert_allclose(weights, MulticlassExact(3, alpha=alpha).weights(state), rtol=1e-6, atol=1e-9)
+    assert MulticlassExact(3).path(state, []).shape == (0, 3, 4)
 
 
-@pytest.mark.parametrize("make", [SeveralExact, SeveralExactCV])
+@pytest.mark.parametrize("make", [MulticlassExact, MulticlassExactCV])
 def test_features_that_turn_up_late_were_zero_before(make):
     rows, labels = several_problem(10, 200, 8, 3)
     rows[:120, 5:] = 0.0
@@ -159,7 +159,7 @@ def test_features_that_turn_up_late_were_zero_before(make):
     assert_allclose(solver.weights(late), solver.weights(wide), rtol=1e-8)
 
 
-@pytest.mark.parametrize("make", [SeveralExact, SeveralExactCV])
+@pytest.mark.parametrize("make", [MulticlassExact, MulticlassExactCV])
 def test_the_state_has_n_covariances_and_comes_back_from_arrays(make):
     rows, labels = several_problem(11, 300, 7, 4)
     solver = make(4)

@@ -12,7 +12,7 @@ from opauc.core.mergeable import FeatureSpread, LabeledSums
 from opauc.errors import IncompatibleMomentsError
 from opauc.linear.moments.classes import GroupMoments
 from opauc.linear.moments.exact import ExactMoments
-from opauc.types import Floats, NamedArrays, SeveralCounts
+from opauc.types import Floats, MulticlassCounts, NamedArrays
 
 
 class PairSums(NamedTuple):
@@ -35,17 +35,17 @@ class PairSums(NamedTuple):
         return loss
 
 
-class SeveralMoments(GroupMoments, LabeledSums):
+class MulticlassMoments(GroupMoments, LabeledSums):
     """Exact statistics of the rows of each of several classes.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.linear.moments.several import SeveralMoments
+    >>> from opauc.linear.moments.multiclass import MulticlassMoments
     >>> rows, labels = np.array([[0.0], [1.0], [5.0], [7.0]]), np.array([0, 1, 2, 2], np.int8)
-    >>> moments = SeveralMoments.empty(1, 3).update(rows, labels)
+    >>> moments = MulticlassMoments.empty(1, 3).update(rows, labels)
     >>> moments.counts
-    SeveralCounts(1.0, 1.0, 2.0)
+    MulticlassCounts(1.0, 1.0, 2.0)
     >>> [pairs.difference.tolist() for pairs in moments.pair_sums(np.ones(1))]
     [[-3.5], [-2.0], [5.5]]
     """
@@ -63,9 +63,9 @@ class SeveralMoments(GroupMoments, LabeledSums):
         return len(self.groups)
 
     @property
-    def counts(self) -> SeveralCounts:
+    def counts(self) -> MulticlassCounts:
         """Total weight of the rows of each class."""
-        return SeveralCounts(one.count for one in self.groups)
+        return MulticlassCounts(one.count for one in self.groups)
 
     def seen(self) -> list[int]:
         """Return the classes that have rows."""

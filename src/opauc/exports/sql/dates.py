@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from opauc.exports.portable import Column
-from opauc.exports.sql_dialects import TextFunctions
-from opauc.exports.sql_query import Query, Term, join_terms
-from opauc.exports.sql_text import TextReader
+from opauc.exports.sql.dialects import TextFunctions
+from opauc.exports.sql.query import Query, Term, join_terms
+from opauc.exports.sql.text import TextReader
 
 ISO = "iso"
 # The groups of a date as programs write it: year, month, day, hour, minute, second, and its fraction.
@@ -132,7 +132,7 @@ def layout_pattern(layout: str) -> tuple[str, dict[str, int]]:
 
     Examples
     --------
-    >>> from opauc.exports.sql_dates import layout_pattern
+    >>> from opauc.exports.sql.dates import layout_pattern
     >>> layout_pattern("%d.%m.%Y")[1]
     {'d': 1, 'm': 2, 'Y': 3}
     """

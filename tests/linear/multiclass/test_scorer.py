@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import softmax
 
-from opauc.linear.several.scorer import SeveralScorer
+from opauc.linear.multiclass.scorer import MulticlassScorer
 
 RANDOM = np.random.default_rng(0)
-SCORER = SeveralScorer(RANDOM.normal(size=(3, 4)), np.array([0.5, -1.0, 0.0]), np.array([0.2, 0.5, 0.3]))
+SCORER = MulticlassScorer(RANDOM.normal(size=(3, 4)), np.array([0.5, -1.0, 0.0]), np.array([0.2, 0.5, 0.3]))
 ROWS = RANDOM.normal(size=(50, 4))
 
 
@@ -31,7 +31,7 @@ def test_scores_of_huge_rows_are_finite():
 
 
 def test_a_scorer_comes_back_from_arrays():
-    again = SeveralScorer.of_arrays(SCORER.to_arrays())
+    again = MulticlassScorer.of_arrays(SCORER.to_arrays())
     assert_array_equal(again.scores(ROWS), SCORER.scores(ROWS))
 
 
@@ -52,4 +52,4 @@ def test_a_scorer_comes_back_from_arrays():
 )
 def test_arrays_of_no_scorer_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        SeveralScorer.of_arrays({**SCORER.to_arrays(), **changes})
+        MulticlassScorer.of_arrays({**SCORER.to_arrays(), **changes})

@@ -112,7 +112,7 @@ class Dialect:
 
         Examples
         --------
-        >>> from opauc.exports.sql_dialects import DIALECTS
+        >>> from opauc.exports.sql.dialects import DIALECTS
         >>> print(DIALECTS["duckdb"].literal("it's"), DIALECTS["tsql"].literal("größer"))
         'it''s' N'größer'
         """
@@ -140,7 +140,7 @@ class Dialect:
 
         Examples
         --------
-        >>> from opauc.exports.sql_dialects import DIALECTS
+        >>> from opauc.exports.sql.dialects import DIALECTS
         >>> print(DIALECTS["duckdb"].table("sales.orders"), DIALECTS["duckdb"].table('sales."orders.2024"'))
         "sales"."orders" "sales"."orders.2024"
         """
@@ -173,7 +173,7 @@ def split_name(name: str) -> list[str]:
 
     Examples
     --------
-    >>> from opauc.exports.sql_dialects import split_name
+    >>> from opauc.exports.sql.dialects import split_name
     >>> split_name('shop."a.b"'), split_name("order lines")
     (['shop', 'a.b'], ['order lines'])
     """
@@ -258,7 +258,7 @@ def find_dialect(name: str) -> Dialect:
 
     Examples
     --------
-    >>> from opauc.exports.sql_dialects import find_dialect
+    >>> from opauc.exports.sql.dialects import find_dialect
     >>> find_dialect("tsql").title
     'SQL Server'
     """

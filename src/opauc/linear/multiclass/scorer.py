@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class SeveralScorer:
+class MulticlassScorer:
     """The logarithm of the probability of each class if all were equally frequent, and the shares of the classes.
 
     The probability of class k is the softmax of weights[k].row + intercepts[k]; with the shares, that of the softmax
@@ -33,8 +33,8 @@ class SeveralScorer:
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.linear.several.scorer import SeveralScorer
-    >>> scorer = SeveralScorer(np.array([[1.0], [0.0], [-1.0]]), np.zeros(3), np.array([0.5, 0.25, 0.25]))
+    >>> from opauc.linear.multiclass.scorer import MulticlassScorer
+    >>> scorer = MulticlassScorer(np.array([[1.0], [0.0], [-1.0]]), np.zeros(3), np.array([0.5, 0.25, 0.25]))
     >>> scores = scorer.scores(np.array([[2.0], [0.0]]))
     >>> scores.round(2).tolist(), scorer.probabilities(scores)[1].round(2).tolist()
     ([[-0.14, -2.14, -4.14], [-1.1, -1.1, -1.1]], [0.5, 0.25, 0.25])
@@ -45,7 +45,7 @@ class SeveralScorer:
     shares: Floats
 
     @classmethod
-    def of_arrays(cls, arrays: NamedArrays) -> SeveralScorer:
+    def of_arrays(cls, arrays: NamedArrays) -> MulticlassScorer:
         """Return the scorer that gave these arrays; raise where they cannot be those of one."""
         weights, intercepts, shares = (copy_arrays(SCHEMA, arrays)[name] for name in SCHEMA)
         if not 2 <= len(weights) <= MAX_CLASSES:

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from opauc import OPAUC, OPAUCCV
-from opauc.linear.several.calibration import CALIBRATION_POLICY, ScoreMoments, _normal_points, _root, calibrate
+from opauc.linear.multiclass.calibration import CALIBRATION_POLICY, ScoreMoments, _normal_points, _root, calibrate
 from tests.problems import several_problem
 
 

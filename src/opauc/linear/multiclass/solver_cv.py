@@ -22,18 +22,20 @@ from opauc.linear.exact_cv import (
     check_forgotten_rows,
     scored_folds,
 )
-from opauc.linear.moments.folds import MAX_FOLDS, SeveralFoldMoments
-from opauc.linear.moments.several import SeveralMoments
-from opauc.linear.several.calibration import ScoreMoments
-from opauc.linear.several.solver import SeveralExact, SeveralSolution, SeveralSolver, calibrated
+from opauc.linear.moments.folds import MAX_FOLDS, MulticlassFoldMoments
+from opauc.linear.moments.multiclass import MulticlassMoments
+from opauc.linear.multiclass.calibration import ScoreMoments
+from opauc.linear.multiclass.solver import MulticlassExact, MulticlassSolution, MulticlassSolver, calibrated
 from opauc.types import Floats, GroupKeys, Labels, Rows
 
 
 @dataclass(frozen=True)
-class SeveralExactCV(
-    SeveralSolver[SeveralFoldMoments], GroupedSolver[SeveralFoldMoments], PenaltySelector[SeveralFoldMoments]
+class MulticlassExactCV(
+    MulticlassSolver[MulticlassFoldMoments],
+    GroupedSolver[MulticlassFoldMoments],
+    PenaltySelector[MulticlassFoldMoments],
 ):
-    """Minimizers of `SeveralExact` with one alpha for all classes, chosen by cross-validation after one pass.
+    """Minimizers of `MulticlassExact` with one alpha for all classes, chosen by cross-validation after one pass.
 
     Weights trained on all folds but one are scored on that one, from its
     statistics alone, by the mean over the classes. The same scores calibrate the
@@ -49,17 +51,17 @@ class SeveralExactCV(
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.linear.several.solver_cv import SeveralExactCV
+    >>> from opauc.linear.multiclass.solver_cv import MulticlassExactCV
     >>> rng = np.random.default_rng(0)
     >>> labels = (np.arange(300) % 3).astype(np.int8)
     >>> rows = rng.normal(size=(300, 3)) + np.eye(3)[labels]
-    >>> solver = SeveralExactCV()
+    >>> solver = MulticlassExactCV()
     >>> state = solver.step(solver.start(3), rows, labels)
     >>> solver.selection(state).scores.shape, solver.weights(state).shape
     ((13, 5), (3, 3))
     """
 
-    name: ClassVar[str] = "several_exact_cv"
+    name: ClassVar[str] = "multiclass_exact_cv"
 
     numbers_rows: ClassVar[bool] = True
 
@@ -81,55 +83,55 @@ class SeveralExactCV(
         """Whether the order of rows matters: it decides their folds."""
         return True
 
-    def of_shard(self, key: int, shard: int) -> SeveralExactCV:  # noqa: ARG002
+    def of_shard(self, key: int, shard: int) -> MulticlassExactCV:  # noqa: ARG002
         """Return the solver for one shard: it uses one thread."""
         return replace(self, n_jobs=1)
 
-    def start(self, n_features: int) -> SeveralFoldMoments:
+    def start(self, n_features: int) -> MulticlassFoldMoments:
         """Return statistics of no rows."""
-        return SeveralFoldMoments.empty(n_features, self.cv, self.n_classes)
+        return MulticlassFoldMoments.empty(n_features, self.cv, self.n_classes)
 
     def step(
-        self, state: SeveralFoldMoments, rows: Rows, labels: Labels, weight: Floats | None = None
-    ) -> SeveralFoldMoments:
+        self, state: MulticlassFoldMoments, rows: Rows, labels: Labels, weight: Floats | None = None
+    ) -> MulticlassFoldMoments:
         """Return the statistics of the earlier rows and these."""
         check_folds(state, self.cv)
         return state.update(rows, labels, weight, n_jobs=self.n_jobs)
 
     def step_groups(
-        self, state: SeveralFoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
-    ) -> SeveralFoldMoments:
+        self, state: MulticlassFoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
+    ) -> MulticlassFoldMoments:
         """Return the statistics of the earlier rows and these; rows of one group are in one fold."""
         check_folds(state, self.cv)
         return state.update(rows, labels, weight, groups=groups, n_jobs=self.n_jobs)
 
     def forget_groups(
-        self, state: SeveralFoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
-    ) -> SeveralFoldMoments:
+        self, state: MulticlassFoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
+    ) -> MulticlassFoldMoments:
         """Return the statistics without these rows of these groups."""
         return state.forget_groups(rows, labels, groups, weight)
 
     def forget(
         self,
-        state: SeveralFoldMoments,
+        state: MulticlassFoldMoments,
         rows: Rows,
         labels: Labels,
         weight: Floats | None = None,
         row_numbers: ArrayLike | None = None,
-    ) -> SeveralFoldMoments:
+    ) -> MulticlassFoldMoments:
         """Return the statistics without these rows, with these row numbers (from 0)."""
         return state.forget(rows, labels, check_forgotten_rows(state, row_numbers), weight)
 
-    def weights(self, state: SeveralFoldMoments) -> Floats:
+    def weights(self, state: MulticlassFoldMoments) -> Floats:
         """Return the minimizers for the chosen alpha, one row per class; zero for classes without rows."""
         weights: Floats = self._exact.path(state.whole(), [self.selection(state).alpha])[0]
         return weights
 
-    def path(self, state: SeveralFoldMoments, alphas: Sequence[float]) -> Floats:
+    def path(self, state: MulticlassFoldMoments, alphas: Sequence[float]) -> Floats:
         """Return the minimizers on all rows for each alpha, of shape (n_alphas, n_classes, n_features)."""
         return self._exact.path(state.whole(), alphas)
 
-    def solve(self, state: SeveralFoldMoments) -> SeveralSolution:
+    def solve(self, state: MulticlassFoldMoments) -> MulticlassSolution:
         """Return the chosen penalty and the scorer, calibrated by the rows held out where every fold has all classes.
 
         The path of each fold serves both: it is computed once.
@@ -148,31 +150,31 @@ class SeveralExactCV(
             moments = ScoreMoments.pooled(parts)
         else:
             moments = ScoreMoments.of(whole, weights[seen])
-        return SeveralSolution(calibrated(weights, whole.counts, moments), selection)
+        return MulticlassSolution(calibrated(weights, whole.counts, moments), selection)
 
     def rows_worth_a_solve(self, n_features: int) -> int:
         """Return the number of rows whose processing costs about as much as solving for the weights."""
         return 20 * self.n_classes * n_features
 
-    def chosen_settings(self, state: SeveralFoldMoments) -> dict[str, float]:
+    def chosen_settings(self, state: MulticlassFoldMoments) -> dict[str, float]:
         """Return the chosen alpha."""
         return {"alpha": self.selection(state).alpha}
 
-    def selection(self, state: SeveralFoldMoments) -> Selection:
+    def selection(self, state: MulticlassFoldMoments) -> Selection:
         """Return the cross-validation scores of the penalties and the chosen one."""
         return self._selected(self.solve(state))
 
-    def _selected(self, solution: SeveralSolution) -> Selection:
+    def _selected(self, solution: MulticlassSolution) -> Selection:
         """Return the choice of a solution, which this solver always makes."""
         assert solution.selection is not None, "set by solve"
         return solution.selection
 
     @property
-    def _exact(self) -> SeveralExact:
+    def _exact(self) -> MulticlassExact:
         """The solver that solves for the weights."""
-        return SeveralExact(self.n_classes, standardize=self.standardize)
+        return MulticlassExact(self.n_classes, standardize=self.standardize)
 
-    def _alphas(self, state: SeveralFoldMoments) -> Floats:
+    def _alphas(self, state: MulticlassFoldMoments) -> Floats:
         """Return the penalties: those given, or those of `ExactCV`, relative to the variances of two classes."""
         if self.alphas is not None:
             return np.array(self.alphas)
@@ -184,7 +186,7 @@ class SeveralExactCV(
         unit = 2.0 * float(np.mean(variances / self._exact.scale(whole) ** 2))
         return GRID * (unit if unit > 0.0 else 1.0)
 
-    def _fold_scores(self, fold: SeveralMoments, path: Floats) -> Floats:
+    def _fold_scores(self, fold: MulticlassMoments, path: Floats) -> Floats:
         """Return the mean score over the classes of the minimizers for each alpha."""
         if self.criterion == "auc":
             return _binormal_aucs(fold, path)
@@ -193,7 +195,7 @@ class SeveralExactCV(
         return -losses
 
 
-def _binormal_aucs(fold: SeveralMoments, path: Floats) -> Floats:
+def _binormal_aucs(fold: MulticlassMoments, path: Floats) -> Floats:
     """Return the mean over ordered pairs of classes of the AUC that scores would have if they were normal."""
     groups, seen, aucs = fold.without_rounding(), fold.seen(), []
     for k in seen:

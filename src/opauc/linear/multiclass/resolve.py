@@ -8,25 +8,25 @@ from opauc.errors import Parameter
 from opauc.linear.exact import Exact
 from opauc.linear.exact_cv import ExactCV
 from opauc.linear.fit import Resolved
-from opauc.linear.several.solver import SeveralExact
-from opauc.linear.several.solver_cv import SeveralExactCV
+from opauc.linear.multiclass.solver import MulticlassExact
+from opauc.linear.multiclass.solver_cv import MulticlassExactCV
 from opauc.types import Settings
 
 # Parameters that several classes leave no choice about, and the value that works for them.
 NEEDS = {"objective": "auc", "pairs": "all", "loss": "square"}
 
 
-def several_solver(solver: AnySolver, n_classes: int) -> AnySolver:
+def multiclass_solver(solver: AnySolver, n_classes: int) -> AnySolver:
     """Return the solver of so many classes with the settings of one of two.
 
     Examples
     --------
     >>> from opauc.linear.exact import Exact
-    >>> from opauc.linear.several.resolve import several_solver
-    >>> several_solver(Exact(alpha=0.5), 4)
-    SeveralExact(n_classes=4, alpha=0.5, forgetting_factor=1.0, n_jobs=1, standardize=False)
+    >>> from opauc.linear.multiclass.resolve import multiclass_solver
+    >>> multiclass_solver(Exact(alpha=0.5), 4)
+    MulticlassExact(n_classes=4, alpha=0.5, forgetting_factor=1.0, n_jobs=1, standardize=False)
     """
-    kind = SeveralExactCV if isinstance(solver, ExactCV) else SeveralExact
+    kind = MulticlassExactCV if isinstance(solver, ExactCV) else MulticlassExact
     return kind(n_classes, **solver.settings())
 
 

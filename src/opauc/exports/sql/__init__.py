@@ -1,0 +1,1 @@
+"""Models as SQL: one query of expressions that every database computes alike."""
