@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, assert_all_finite, check_consistent_length, column_or_1d
 
 from opauc.core.group_keys import group_keys
 from opauc.core.labels import LISTED, MAX_CLASSES
@@ -48,6 +48,7 @@ def encode_labels(y: Array, classes: Array | None, several: bool = False) -> tup
     positive = np.asarray(y == classes[-1])
     valid = positive | np.asarray(y == classes[0])
     if not valid.all():
+        assert_all_finite(y, input_name="y")
         if several and asked is None:
             every = _several_classes(y)
             return _encode_several(y, every), every
