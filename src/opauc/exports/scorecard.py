@@ -105,8 +105,8 @@ class Scorecard:
     >>> from opauc.exports.scorecard import Scale, make_scorecard
     >>> X, y = [[0.0], [1.0], [0.0], [1.0]] * 30, [0, 0, 0, 1] * 30
     >>> model = OnePassGAM(trees=False, interactions=0, random_state=0).fit(X, y)
-    >>> card = make_scorecard(make_portable(model._to_model()), Scale())
-    >>> [row.bin for row in card.rows][-1], card.largest_difference < 1.0
+    >>> scorecard = make_scorecard(make_portable(model._to_model()), Scale())
+    >>> [row.bin for row in scorecard.rows][-1], scorecard.largest_difference < 1.0
     ('x0: missing', True)
     """
 

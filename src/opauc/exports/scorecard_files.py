@@ -45,7 +45,7 @@ def write_xlsx(model: PortableModel, options: ExportOptions) -> bytes:
     return xlsx_of(make_scorecard(model, scale_of(options)))
 
 
-def xlsx_of(card: Scorecard) -> bytes:
+def xlsx_of(scorecard: Scorecard) -> bytes:
     """Return a scorecard as the content of an XLSX file; its text is stored as text, whatever it begins with."""
     with needed("xlsxwriter", "excel"):
         import xlsxwriter
@@ -56,7 +56,7 @@ def xlsx_of(card: Scorecard) -> bytes:
             sheet.write_string(0, column, name, bold)
             sheet.set_column(column, column, width)
         sheet.freeze_panes(1, 0)
-        for row, (term, words, points, log_odds) in enumerate(card.lines(), 1):
+        for row, (term, words, points, log_odds) in enumerate(scorecard.lines(), 1):
             sheet.write_string(row, 0, harmless(term)[:MOST_CHARACTERS])
             sheet.write_string(row, 1, harmless(words)[:MOST_CHARACTERS])
             for column, number in enumerate((points, log_odds), 2):

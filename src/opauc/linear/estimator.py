@@ -456,7 +456,7 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
         return self
 
     def _shard_factory(self) -> LinearFactory:
-        """Return the factory that shards of rows are trained by, of two classes unless it is told of more."""
+        """Return the factory that shards of rows are trained by, of two classes unless there are more."""
         return self._factory()
 
     def _encode_shard(

@@ -12,7 +12,7 @@ from opauc.serving.requests import BUSY, LabeledRows, RequestError
 
 
 class Waiting(NamedTuple):
-    """Rows that wait, and what is told when they were trained on."""
+    """Rows that wait, and what is called once they were trained on."""
 
     sent: LabeledRows
     done: Future[None]
