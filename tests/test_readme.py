@@ -42,6 +42,9 @@ def test_the_best_of_each_row_is_bold_whoever_it_is():
 def test_its_figures_are_those_of_the_benchmark():
     page = (ROOT / "docs" / "benchmarks" / "tables.md").read_text(encoding="utf-8")
     for name, rows, cells in re.findall(r"^\| ([\w-]+) \| ([\d,]+) \|(.*)\|$", TEXT, re.MULTILINE):
+        spread = re.search(rf"^\| {name} \| \.\d+ ± .*$", page, re.MULTILINE)[0]
+        assert re.findall(r"\.\d+ ± \.\d+", cells.replace("**", "")) == re.findall(r"\.\d+ ± \.\d+", spread)
+        cells = re.sub(r" ± \.\d+", "", cells)
         lines = re.findall(rf"^\| {name}(?: †)? \| {rows} \|.*$", page, re.MULTILINE)
         assert any(all(cell.replace("**", "").strip() in line for cell in cells.split("|")) for line in lines), name
 
