@@ -74,9 +74,6 @@ LINES = {
         "cased.csv, line 4: label No besides Yes and no; no and No differ in case only: write them alike, or name the "
         "positive one to take all others as negative (--positive Yes)"
     ),
-    "train three.csv": (
-        "three.csv, line 4: label 2 besides 0 and 1; name the positive one to take all others as negative (--positive)"
-    ),
     "train real.csv": (
         "real.csv, line 4: label -0.9799 besides -1 and -0.9899: the label is continuous, 200 distinct numbers in 200 "
         "rows; two classes are needed: cut it at a threshold, or name another column (--label)"

@@ -19,4 +19,4 @@ def test_a_linear_model_takes_finite_numbers(model):
     tags = get_tags(model)
     assert not any((tags.input_tags.string, tags.input_tags.categorical, tags.input_tags.allow_nan))
     assert tags.input_tags.sparse
-    assert not tags.classifier_tags.multi_class
+    assert tags.classifier_tags.multi_class

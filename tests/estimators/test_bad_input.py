@@ -146,7 +146,7 @@ def test_bad_weights_are_refused(weight, message):
         ([1], "classes must hold 2 to 100 distinct class labels, got 1"),
         ([1, 1], "got 1"),
         (range(101), r"got 101: \[0, 1, .* and 81 more"),
-        ([0, 2], "y contains label 1, besides the classes 0 and 2; give all classes at the start"),
+        ([0, 2], "y contains label 1, besides the classes 0 and 2; where there are more than two, give all"),
         ([0, 2, 3], r"y contains label 1, which is none of the classes \[0, 2, 3\]"),
     ],
 )

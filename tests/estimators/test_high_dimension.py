@@ -215,6 +215,6 @@ def test_bad_rows_leave_the_model_as_it_was(settings):
     outside = sparse.csr_matrix((np.ones(2), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 50))
     outside.indices[1] = -1
     for wrong, y in ((bad, labels), (rows[:, :20], labels), (outside, [0, 1]), (rows, np.full(300, 7))):
-        with pytest.raises(ValueError, match=r"NaN|features|column indices|binary"):
+        with pytest.raises(ValueError, match=r"NaN|features|column indices|label 7, besides the classes 0 and 1"):
             model.partial_fit(wrong, y)
     assert_array_equal(model.coef_, before)

@@ -35,7 +35,7 @@ def test_without_several_a_third_label_is_refused_as_ever():
         (
             [0, 1, 5],
             [0, 1],
-            r"y contains label 5, besides the classes 0 and 1; give all classes at the",
+            r"y contains label 5, besides the classes 0 and 1; where there are more than two, give all of them at the",
         ),
         ([0, 1, 5], [0, 1, 2], r"y contains label 5, which is none of the classes \[0, 1, 2\]"),
         (

@@ -248,6 +248,7 @@ OTHERS = {
     "Segment": "a file of sums, with a sample of its rows: tests/api/cube covers it",
     "MergeableSolver": "merges states that it is given, which are in CASES",
     "SketchedExact": "merges states that it is given, which are in CASES",
+    "ClassSums": "AdditiveLogistic for each class, which is in CASES: tests/additive/multiclass/test_sums.py",
     "Fit": "the abstract class of fits",
     "ClassFolds": "the base class of FoldMoments and MulticlassFoldMoments, which are in CASES",
     "LinearFit": "merges the states of its solver, which are in CASES",

@@ -182,7 +182,10 @@ def scores_of(content):
     reading = getattr(content, "_reading", None)
     of_table = reading is not None and reading.feature_names() is not None
     rows = table(2)[0] if of_table else rows_for(content.n_features_in_)
-    scorer, probabilities = content.scorer(), content.predict_proba(rows)
+    probabilities = content.predict_proba(rows)
+    if content.classes_.size > 2:
+        return probabilities
+    scorer = content.scorer()
     records = rows.to_dict("records") if of_table else rows
     with suppress(OpaucError):  # linear models take no missing values
         for row, expected in zip(records, probabilities[:, 1], strict=True):

@@ -133,11 +133,12 @@ class Look(NamedTuple):
 
 
 def look_at(X: Array, y: ArrayLike) -> Look:
-    """Return the labels and the number of features of a partition."""
+    """Return labels, three at most that differ, and the number of features of a partition."""
     labels = np.asarray(y)
-    if not labels.size:
-        return Look(labels, X.shape[1])
-    return Look(np.array([labels[0], *labels[labels != labels[0]][:1]], dtype=labels.dtype), X.shape[1])
+    distinct = labels[:1]
+    while distinct.size < 3 and (others := labels[~np.isin(labels, distinct)]).size:
+        distinct = np.concatenate([distinct, others[:1]])
+    return Look(distinct, X.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,8 +57,8 @@ def encode_labels(y: Array, classes: Array | None, several: bool = False) -> tup
         kind = type_of_target(y) if len(set(y.tolist())) > 2 else "multiclass"
         if several and classes.size == 2:
             raise ValueError(
-                f"y contains label {third!s}, besides the classes {_names(classes)}; give all classes "
-                "at the start (classes=...)"
+                f"y contains label {third!s}, besides the classes {_names(classes)}; where there are more than two, "
+                "give all of them at the start (classes=...)"
             )
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}: "

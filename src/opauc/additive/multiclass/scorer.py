@@ -36,7 +36,7 @@ class ClassScorer:
     >>> slopes = [MappedScorer(basis, np.array([0.0, slope, 0.0, 0.0, 0.0])) for slope in (-1.0, 0.0, 1.0)]
     >>> scorer = ClassScorer(slopes)
     >>> scorer.probabilities(scorer.scores(np.array([[0.0], [4.0]]))).round(2).tolist()
-    [[0.65, 0.25, 0.1], [0.05, 0.18, 0.77]]
+    [[0.52, 0.31, 0.17], [0.12, 0.28, 0.59]]
     """
 
     of_class: Sequence[MappedScorer]
@@ -80,7 +80,7 @@ def log_odds(additive: Floats) -> Floats:
     >>> from opauc.additive.multiclass.scorer import log_odds
     >>> odds = log_odds(np.array([[2.0, -1.0, -1.0]]))
     >>> (1.0 / (1.0 + np.exp(-odds))).round(2).tolist()
-    [[0.74, 0.13, 0.13]]
+    [[0.72, 0.14, 0.14]]
     """
     logits = (1.0 - 1.0 / additive.shape[1]) * additive - REST_POWER * np.logaddexp(0.0, additive)
     odds: Floats = np.empty_like(logits)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from opauc.core.extras import needed
+from opauc.core.fit import only_two_classes
 from opauc.core.labels import ClassLabels
 from opauc.core.registry import READINGS
 from opauc.data import ReadOptions
@@ -183,8 +184,10 @@ def _plan(model: Estimator, rows: DaskRows) -> PartitionPlan:
         with engine_errors():
             first = rows.scheduler.client.compute(look(part.X, part.y)).result()
         classes, width = classes_so_far(classes, first), first.n_features
-        if classes.size >= 2:
-            return PartitionPlan.of(model, classes[:2], width, rows)
+        if classes.size > 2:
+            raise only_two_classes("arrays of Dask", int(classes.size), "files take more")
+        if classes.size == 2:
+            return PartitionPlan.of(model, classes, width, rows)
     found = "no rows" if classes is None or not classes.size else f"one class, {classes.tolist()[0]!r}"
     raise InputError(f"{type(model).__name__} needs rows of two classes, got {found}")
 
