@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from opauc.core.parameters import SWITCH, Count, Numbers, Option, Threads, parameter
-from opauc.core.solver import GroupedSolver
 from opauc.linear.exact import Exact
+from opauc.linear.fold_solver import FoldSolver
 from opauc.linear.moments.classes import ClassMoments
 from opauc.linear.moments.folds import MAX_FOLDS, ClassFolds, FoldMoments
-from opauc.types import Floats, GroupKeys, Labels, Rows
+from opauc.types import Floats
 
 State = TypeVar("State", contravariant=True)
 
@@ -138,7 +137,7 @@ CRITERIA = {"pair_loss": _negative_pair_loss, "auc": binormal_auc}
 
 
 @dataclass(frozen=True)
-class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
+class ExactCV(FoldSolver[FoldMoments], PenaltySelector[FoldMoments]):
     """Minimizer of `Exact` with alpha chosen by cross-validation after one pass.
 
     The state is a `FoldMoments`: class statistics of each of `cv` folds. The
@@ -211,35 +210,6 @@ class ExactCV(GroupedSolver[FoldMoments], PenaltySelector[FoldMoments]):
         """Return statistics of no rows."""
         return FoldMoments.empty(n_features, self.cv)
 
-    def step(self, state: FoldMoments, rows: Rows, labels: Labels, weight: Floats | None = None) -> FoldMoments:
-        """Return the statistics of the earlier rows and these."""
-        check_folds(state, self.cv)
-        return state.update(rows, labels, weight, n_jobs=self.n_jobs)
-
-    def step_groups(
-        self, state: FoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
-    ) -> FoldMoments:
-        """Return the statistics of the earlier rows and these; rows of one group are in one fold."""
-        check_folds(state, self.cv)
-        return state.update(rows, labels, weight, groups=groups, n_jobs=self.n_jobs)
-
-    def forget_groups(
-        self, state: FoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
-    ) -> FoldMoments:
-        """Return the statistics without these rows of these groups."""
-        return state.forget_groups(rows, labels, groups, weight)
-
-    def forget(
-        self,
-        state: FoldMoments,
-        rows: Rows,
-        labels: Labels,
-        weight: Floats | None = None,
-        row_numbers: ArrayLike | None = None,
-    ) -> FoldMoments:
-        """Return the statistics without these rows, with these row numbers (from 0)."""
-        return state.forget(rows, labels, check_forgotten_rows(state, row_numbers), weight)
-
     def weights(self, state: FoldMoments) -> Floats:
         """Return the minimizer for the chosen alpha; zero before both classes were seen."""
         whole = state.whole()
@@ -283,17 +253,3 @@ def scored_folds(state: ClassFolds) -> list[int]:
     seen = state.fold_counts() > 0.0
     elsewhere = seen.sum(axis=0) - seen > 0
     return np.flatnonzero((seen & elsewhere).sum(axis=1) >= 2).tolist()
-
-
-def check_folds(state: ClassFolds, cv: int) -> None:
-    """Raise unless there are so many folds."""
-    if state.n_folds != cv:
-        raise ValueError(f"cv was {state.n_folds} at the start, now it is {cv}")
-
-
-def check_forgotten_rows(state: ClassFolds, row_numbers: ArrayLike | None) -> ArrayLike:
-    """Return the numbers of the rows to forget; raise where there are none."""
-    if row_numbers is None:
-        needed = "groups" if state.grouped else "row_numbers"
-        raise ValueError(f"forget needs {needed} where rows are in folds")
-    return row_numbers

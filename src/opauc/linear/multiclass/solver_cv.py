@@ -7,32 +7,29 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from opauc.core.labels import MAX_CLASSES
 from opauc.core.parameters import SWITCH, Count, Numbers, Option, Threads, parameter
-from opauc.core.solver import GroupedSolver
 from opauc.linear.exact_cv import (
     CRITERIA,
     GRID,
     PenaltySelector,
     Selection,
     binormal_auc,
-    check_folds,
-    check_forgotten_rows,
     scored_folds,
 )
+from opauc.linear.fold_solver import FoldSolver
 from opauc.linear.moments.folds import MAX_FOLDS, MulticlassFoldMoments
 from opauc.linear.moments.multiclass import MulticlassMoments
 from opauc.linear.multiclass.calibration import ScoreMoments
 from opauc.linear.multiclass.solver import MulticlassExact, MulticlassSolution, MulticlassSolver, calibrated
-from opauc.types import Floats, GroupKeys, Labels, Rows
+from opauc.types import Floats
 
 
 @dataclass(frozen=True)
 class MulticlassExactCV(
     MulticlassSolver[MulticlassFoldMoments],
-    GroupedSolver[MulticlassFoldMoments],
+    FoldSolver[MulticlassFoldMoments],
     PenaltySelector[MulticlassFoldMoments],
 ):
     """Minimizers of `MulticlassExact` with one alpha for all classes, chosen by cross-validation after one pass.
@@ -90,37 +87,6 @@ class MulticlassExactCV(
     def start(self, n_features: int) -> MulticlassFoldMoments:
         """Return statistics of no rows."""
         return MulticlassFoldMoments.empty(n_features, self.cv, self.n_classes)
-
-    def step(
-        self, state: MulticlassFoldMoments, rows: Rows, labels: Labels, weight: Floats | None = None
-    ) -> MulticlassFoldMoments:
-        """Return the statistics of the earlier rows and these."""
-        check_folds(state, self.cv)
-        return state.update(rows, labels, weight, n_jobs=self.n_jobs)
-
-    def step_groups(
-        self, state: MulticlassFoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
-    ) -> MulticlassFoldMoments:
-        """Return the statistics of the earlier rows and these; rows of one group are in one fold."""
-        check_folds(state, self.cv)
-        return state.update(rows, labels, weight, groups=groups, n_jobs=self.n_jobs)
-
-    def forget_groups(
-        self, state: MulticlassFoldMoments, rows: Rows, labels: Labels, groups: GroupKeys, weight: Floats | None = None
-    ) -> MulticlassFoldMoments:
-        """Return the statistics without these rows of these groups."""
-        return state.forget_groups(rows, labels, groups, weight)
-
-    def forget(
-        self,
-        state: MulticlassFoldMoments,
-        rows: Rows,
-        labels: Labels,
-        weight: Floats | None = None,
-        row_numbers: ArrayLike | None = None,
-    ) -> MulticlassFoldMoments:
-        """Return the statistics without these rows, with these row numbers (from 0)."""
-        return state.forget(rows, labels, check_forgotten_rows(state, row_numbers), weight)
 
     def weights(self, state: MulticlassFoldMoments) -> Floats:
         """Return the minimizers for the chosen alpha, one row per class; zero for classes without rows."""
