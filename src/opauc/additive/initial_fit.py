@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
+from opauc.additive.basis.group_levels import GroupLevels
 from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
@@ -19,6 +21,8 @@ from opauc.additive.codes import find_coded_inputs
 from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints
 from opauc.additive.constraints.fit import BasisConstraints
 from opauc.additive.crossed.search import CrossingRule, find_crossed_codes
+from opauc.additive.fit import PenalizedFit
+from opauc.additive.groups.effects import GroupedFit, estimate_levels
 from opauc.additive.initial_sample import (
     Sample,
     SampleRows,
@@ -52,8 +56,10 @@ class BasisModel(NamedTuple):
     @classmethod
     def of_parts(cls, basis: Basis, arrays: dict[str, NDArray[np.float64]], constraints: Constraints) -> BasisModel:
         """Return a basis and the model that gave these arrays, under constraints."""
+        n_levels = None if basis.group_levels is None else basis.group_levels.size
+        n_effects = basis.random_effects.size + (n_levels or 0)
         check_model_arrays(
-            arrays, basis.groups, basis.random_effects.size, basis.trees, basis.crossed.size
+            arrays, basis.groups, n_effects, basis.trees, basis.crossed.size, n_levels
         )  # before memory is taken for penalties
         return cls(basis, AdditiveLogistic.from_arrays(basis_columns(basis, constraints), arrays))
 
@@ -66,8 +72,10 @@ def basis_columns(basis: Basis, constraints: Constraints = NO_CONSTRAINTS, names
     """Return the penalties, the column groups and the constraints that a model needs from a basis."""
     penalties, owners = Penalties(basis.groups, basis.roughness), basis.random_effects.group_index()
     main, certain = basis.main_columns(), basis.certain_columns()
-    own = BasisConstraints(basis, constraints, names) if constraints else None
-    return BasisColumns(penalties, main, certain, owners, basis.trees, basis.crossed, own)
+    own, levels = BasisConstraints(basis, constraints, names) if constraints else None, basis.group_levels
+    if levels is not None:
+        owners = np.append(owners, np.full(levels.size, owners.max(initial=-1) + 1))
+    return BasisColumns(penalties, main, certain, owners, basis.trees, basis.crossed, own, levels)
 
 
 def fit_basis(
@@ -80,7 +88,8 @@ def fit_basis(
 ) -> BasisModel:
     """Return the basis that suits a sample of the buffered rows, and the sums of all of them.
 
-    Weights are solved for under constraints, and trees grow under the monotone ones and those of the settings.
+    Weights are solved for under constraints, and trees grow under the monotone ones and those of the settings. Rows of
+    more numbers than inputs end with the number of their group: they are ranked within groups.
 
     Examples
     --------
@@ -94,7 +103,8 @@ def fit_basis(
     >>> basis.n_columns == model.sums.n_features, model.counts == buffer.counts
     (True, True)
     """
-    rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
+    all_rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
+    rows, has_groups = all_rows[:, : categorical.size], buffer.n_features > categorical.size
     order = buffer.order_by_content(categorical)
     may_join = trees_may_join(labels, weights, settings, policy.tree)
     no_more_rows = labels.size < int(with_init_size(settings, 0, policy.sample).init_size)
@@ -105,11 +115,14 @@ def fit_basis(
     at = drawn.rows
     mass = balance_classes(labels[at], weights[at])
     sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
+    groups = GroupedFit.of(all_rows[at, -1], settings.max_columns, policy.group) if has_groups else None
     effects = choose_main_effects(sample, settings, categorical, policy.search)
     effects = drop_weak_effects(effects, [sample], settings.max_columns)
     mains = Basis.of_effects(effects)
-    search = InteractionSearch(mains, effects, sample, settings, policy.search, policy.smoothing, may_join)
+    search = InteractionSearch(mains, effects, sample, settings, policy.search, policy.smoothing, may_join, groups)
     basis, fit = search.fit()
+    if groups is not None:
+        sample = sample._replace(offset=fit.scores - basis.products(sample.numbers, fit.weights))
     uncoded = constraints.uncoded.union(settings.numeric)
     coded = find_coded_inputs(effects, sample, fit.scores, policy.code, uncoded)
     random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
@@ -120,8 +133,10 @@ def fit_basis(
         crossed = find_crossed_codes(basis, sample, fit, not no_more_rows, settings.numeric, policy.crossed, may_cross)
         basis = replace(basis, crossed=crossed)
     initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
+    if has_groups:
+        basis, initial = with_group_levels(basis, initial, all_rows[others], labels[others], weights[others], policy)
     start = AdditiveLogistic.start(basis_columns(basis, constraints), initial)
-    parts = LabeledSample(rows, labels, weights, categorical)
+    parts = LabeledSample(all_rows, labels, weights, categorical)
     additive = basis
     model = parts.add_to(start, basis, others)
     if may_join:
@@ -140,16 +155,28 @@ def fit_basis(
 
 
 class LabeledSample(NamedTuple):
-    """Labeled and weighted rows of the initial sample, and which inputs are numbers of categories."""
+    """Labeled and weighted rows of the initial sample, and which inputs are numbers of categories.
+
+    Rows of more numbers than inputs end with the number of their group.
+    """
 
     rows: Floats
     labels: Labels
     weights: Floats
     categorical: NDArray[np.bool_]
 
-    def coded(self, codes: ValueCodes, at: NDArray[np.int64], weights: Floats) -> CodedRows:
-        """Return some of the rows as codes, with other weights."""
-        return CodedRows(codes.of_rows(self.rows[at]), self.labels[at], weights)
+    def coded(self, codes: ValueCodes, at: NDArray[np.int64], weights: Floats, basis: Basis) -> CodedRows:
+        """Return some of the rows as codes, with other weights and the offsets that a basis has for their groups."""
+        return CodedRows(codes.of_rows(self.inputs(at)), self.labels[at], weights, self.offsets(basis, at))
+
+    def inputs(self, at: NDArray[np.int64]) -> Floats:
+        """Return the inputs of some of the rows."""
+        return self.rows[at, : self.categorical.size]
+
+    def offsets(self, basis: Basis, at: NDArray[np.int64]) -> Floats | None:
+        """Return the offsets that a basis has for the groups of some of the rows; None without groups."""
+        levels = basis.group_levels
+        return None if levels is None else levels.offsets_at(levels.places(self.rows[at, -1]))
 
     def judged(self, basis: Basis, order: NDArray[np.int64], policy: AdditivePolicy) -> JudgedSample:
         """Return the rows in an order that does not depend on how they came, in folds."""
@@ -205,14 +232,15 @@ def grow_trees(
 
     `model` has the sums of the other rows only: neither the trees nor the additive part have seen the validation rows.
     """
-    rows, labels, weights, categorical = sample
+    _, labels, weights, categorical = sample
     grown = draw_tree_rows(others, labels, policy.tree)
     at = grown.rows
-    own = rows[at]
+    own = sample.inputs(at)
     codes = ValueCodes.of(own, labels[at], weights[at], categorical, policy.tree)
     # Rows of a class of which few are drawn stand for the others.
-    coded = CodedRows(codes.of_rows(own), labels[at], weights[at] / grown.shares[labels[at]])
-    held_out = sample.coded(codes, validation, weights[validation])
+    offsets = sample.offsets(basis, at)
+    coded = CodedRows(codes.of_rows(own), labels[at], weights[at] / grown.shares[labels[at]], offsets)
+    held_out = sample.coded(codes, validation, weights[validation], basis)
     max_leaves = policy.tree.max_leaves_of_all // len(growths)
     n_threads = count_threads()
     ensembles = [
@@ -222,7 +250,7 @@ def grow_trees(
     additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
     if not scored:
         return None, lambdas
-    additive = basis.products(rows[validation], additive_weights)
+    additive = basis.products(sample.inputs(validation), additive_weights)
     ensemble, trees = average_ensembles([one for one, _ in scored], [scores for _, scores in scored], held_out)
     validated = ValidationRows(held_out, additive, trees)
     return Blend.start(ensemble, additive_weights, validated, coded.codes, policy=policy.tree), lambdas
@@ -244,18 +272,26 @@ def cross_fit_trees(
     """
     rows, labels, weights, categorical = sample
     folds = _assign_folds(labels[order], policy.tree.n_folds)
-    codes = code_folds(by_columns(rows, order), labels[order], weights[order], categorical, folds, policy.tree)
-    coded = sample.coded(codes, order, weights[order])
-    additive = np.empty(order.size)
+    codes = code_folds(by_columns(rows[:, : categorical.size], order), labels[order], weights[order], categorical, folds, policy.tree)
+    coded = sample.coded(codes, order, weights[order], basis)
+    additive, offsets = np.empty(order.size), list[Floats]()
     additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
     model = replace(model, lambdas=lambdas)
     for fold in range(policy.tree.n_folds):
         at = order[folds == fold]
         without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
-        additive[folds == fold] = basis.products(rows[at], without.solve(policy, narrow=True).weights)
+        fold_weights = without.solve(policy, narrow=True).weights
+        additive[folds == fold] = basis.products(sample.inputs(at), fold_weights)
+        if basis.group_levels is not None:
+            offsets.append(_held_out_offsets(basis.group_levels, fold_weights, basis, sample, order, folds != fold))
     max_leaves = policy.tree.max_leaves_of_all // (policy.tree.n_folds * len(growths))
     n_threads = count_threads()
-    parts = [cross_fit(codes, coded, folds, growth, max_leaves, seed, n_threads, limits) for growth in growths]
+    if offsets:
+        coded = coded._replace(offset=np.stack(offsets)[folds, np.arange(order.size)])
+    parts = [
+        cross_fit(codes, coded, folds, growth, max_leaves, seed, n_threads, limits, offsets or None)
+        for growth in growths
+    ]
     grown = [part for part in parts if part is not None]
     if not grown:
         return None, lambdas
@@ -285,6 +321,7 @@ def encode_rows(
 
     Later rows of a model with trees, which is a `blend`, come with their leaves and additive scores.
     """
+    groups, rows, grouped = basis.group_levels, rows[:, : basis.n_inputs], rows[:, basis.n_inputs :]
     for part, block in basis.blocks(rows):
         weights = None if weight is None else weight[part]
         levels = basis.random_effects.rows(rows[part]) if basis.random_effects.size else None
@@ -294,7 +331,44 @@ def encode_rows(
         if blend is not None:
             additive = basis.additive_products(block, rows[part], blend.additive)
             batch = batch._replace(leaves=basis.leaves(rows[part]), additive=additive)
+        if groups is not None:
+            places = groups.places(grouped[part, 0])
+            own = groups.indicators(places)
+            indicators = own if levels is None else csr_array(hstack([levels, own], format="csr"))
+            batch = batch._replace(places=places, offset=groups.offsets_at(places), indicators=indicators)
         yield batch
+
+
+def with_group_levels(
+    basis: Basis, fit: PenalizedFit, rows: Floats, labels: Labels, weight: Floats, policy: AdditivePolicy
+) -> tuple[Basis, PenalizedFit]:
+    """Return the basis with the levels of the groups of rows, and the fit with the intercept of the mean group.
+
+    The offsets of the levels are those that suit the rows given the columns.
+    """
+    numbers = rows[:, basis.n_inputs]
+    levels = GroupLevels.of(numbers, basis.n_columns, policy.group)
+    scores = basis.products(rows[:, : basis.n_inputs], fit.weights)
+    found = estimate_levels(
+        levels.places(numbers), levels.size, scores, labels, weight, policy.group, policy.smoothing
+    )  # fmt: skip
+    weights = np.append(fit.weights[0] + found.mean, fit.weights[1:])
+    return replace(basis, group_levels=replace(levels, offsets=found.levels)), fit._replace(weights=weights)
+
+
+def _held_out_offsets(
+    levels: GroupLevels,
+    weights: Floats,
+    basis: Basis,
+    sample: LabeledSample,
+    order: NDArray[np.int64],
+    used: NDArray[np.bool_],
+) -> Floats:
+    """Return the offset of the group of each row, estimated from some of the rows and these weights of the columns."""
+    at, places = order[used], levels.places(sample.rows[order, -1])
+    scores = basis.products(sample.inputs(at), weights)
+    found = estimate_levels(places[used], levels.size, scores, sample.labels[at], sample.weights[at])
+    return replace(levels, offsets=found.levels).offsets_at(places)
 
 
 def choose_main_effects(

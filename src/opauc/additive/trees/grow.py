@@ -23,15 +23,26 @@ MODE_ROWS, SPARSE_SHARE = 2048, 0.2
 
 
 class CodedRows(NamedTuple):
-    """Rows of codes with labels and sample weights."""
+    """Rows of codes with labels and sample weights, and the level of the group of each, where there are groups."""
 
     codes: NDArray[np.uint8]
     labels: Labels
     weight: Floats
+    offset: Floats | None = None
 
     def take(self, rows: NDArray[np.int64]) -> CodedRows:
         """Return some of the rows."""
-        return CodedRows(self.codes[rows], self.labels[rows], self.weight[rows])
+        offset = None if self.offset is None else self.offset[rows]
+        return CodedRows(self.codes[rows], self.labels[rows], self.weight[rows], offset)
+
+    @property
+    def initial_scores(self) -> Floats | None:
+        """The scores that trees begin with: the log-odds of the classes and the level of each row; None without."""
+        if self.offset is None:
+            return None
+        negative, positive = np.bincount(self.labels, self.weight, minlength=2).tolist()
+        scores: Floats = self.offset + np.log((positive + 0.5) / (negative + 0.5))
+        return scores
 
 
 class GrowthLimits(NamedTuple):
@@ -119,12 +130,14 @@ def grow_ensemble(
     }  # fmt: skip
     usual = most_frequent_codes(rows.codes)
     data = lightgbm.Dataset(
-        relative_codes(rows.codes, usual, n_varying), rows.labels, weight=rows.weight, params=parameters
-    )
+        relative_codes(rows.codes, usual, n_varying), rows.labels, weight=rows.weight,
+        init_score=rows.initial_scores, params=parameters,
+    )  # fmt: skip
     held_out = data.create_valid(
         relative_codes(validation.codes, usual, n_varying),
         validation.labels,
         weight=validation.weight,
+        init_score=validation.initial_scores,
         params=parameters,
     )
     booster = lightgbm.Booster(parameters, data).add_valid(held_out, "validation")
@@ -183,15 +196,17 @@ def cross_fit(
     seed: int = 0,
     n_threads: int = 1,
     limits: GrowthLimits = NO_LIMITS,
+    offsets: Sequence[Floats] | None = None,
 ) -> CrossFit | None:
     """Return ensembles of which each is grown without one fold of the rows; None if one of them has no tree.
 
-    The codes are those of `code_folds`: an ensemble splits on the columns that were coded without its fold.
+    The codes are those of `code_folds`: an ensemble splits on the columns that were coded without its fold. `offsets`
+    are the levels of the groups of all rows for each fold, estimated without it.
     """
     ensembles, scores = [], np.empty(rows.labels.size)
     for fold in range(int(folds.max()) + 1):
         held_out, columns = np.flatnonzero(folds == fold), fold_columns(codes, fold, int(folds.max()) + 1)
-        own = rows._replace(codes=rows.codes[:, columns])
+        own = rows._replace(codes=rows.codes[:, columns], offset=None if offsets is None else offsets[fold])
         others = own.take(np.flatnonzero(folds != fold))
         fold_codes, validation = codes.take(columns), own.take(held_out)
         grown = grow_ensemble(fold_codes, others, validation, growth, max_leaves, seed, n_threads, limits)
