@@ -21,7 +21,7 @@ from opauc.additive.random_effects import RandomEffectSums
 from opauc.additive.selection import CandidateModels
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
-from opauc.additive.sums import LinearizedSums
+from opauc.additive.sums import LabeledRows, LinearizedSums
 from opauc.core.mergeable import Mergeable
 from opauc.linear.moments.classes import ClassMoments, GroupMoments
 from opauc.linear.moments.exact import ExactMoments
@@ -119,7 +119,7 @@ def random_effect_shards(seed):
     expansion_point, start = random.normal(size=4), RandomEffectSums.empty(5, 4)
     return [
         start.update_all(
-            [((with_intercept(rows), labels, None), csr_array(random.integers(0, 2, (30, 5)).astype(float)))],
+            [(LabeledRows(with_intercept(rows), labels), csr_array(random.integers(0, 2, (30, 5)).astype(float)))],
             expansion_point,
         )
         for rows, labels in parts_of(seed)

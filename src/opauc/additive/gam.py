@@ -15,9 +15,9 @@ from opauc.additive.estimator.training import GAMTraining
 from opauc.additive.input import labeled_parts, labeled_table
 from opauc.additive.leaks import find_leaks
 from opauc.core.transaction import changing
+from opauc.errors import Parameter, ParameterError
 from opauc.estimators.docstrings import own_docstrings
 from opauc.estimators.input_checks import check_classes, check_labels_given
-from opauc.errors import Parameter, ParameterError
 from opauc.types import Array, Floats, RandomState
 
 
@@ -414,6 +414,6 @@ def _check_groups_given(groups: ArrayLike | None, in_memory: bool) -> None:
     """Raise where groups come with a stream of rows, which has no row numbers to find them by."""
     if groups is not None and not in_memory:
         raise ParameterError(
-            Parameter("groups"), " are for rows in memory with labels as y; of a table or a stream `opauc.train` takes the "
-            "column of groups by its name",
+            Parameter("groups"), " are for rows in memory with labels as y; of a table or a stream `opauc.train` takes "
+            "the column of groups by its name",
         )  # fmt: skip

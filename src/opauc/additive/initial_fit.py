@@ -272,7 +272,8 @@ def cross_fit_trees(
     """
     rows, labels, weights, categorical = sample
     folds = _assign_folds(labels[order], policy.tree.n_folds)
-    codes = code_folds(by_columns(rows[:, : categorical.size], order), labels[order], weights[order], categorical, folds, policy.tree)
+    inputs = by_columns(rows[:, : categorical.size], order)
+    codes = code_folds(inputs, labels[order], weights[order], categorical, folds, policy.tree)
     coded = sample.coded(codes, order, weights[order], basis)
     additive, offsets = np.empty(order.size), list[Floats]()
     additive_weights, lambdas, *_ = model.solve(policy, narrow=True)

@@ -16,8 +16,8 @@ from opauc.additive.basis.main_effects import MainEffect
 from opauc.additive.basis.pair_columns import Candidates, PairRoom, add_pairs
 from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.crossed.search import may_interact
-from opauc.additive.groups.effects import GroupedFit
 from opauc.additive.fit import PenalizedFit, choose_subset, finish_fit, fit_intercept, start_fit
+from opauc.additive.groups.effects import GroupedFit
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
 from opauc.additive.kernels.rows import CATEGORICAL, LEFT_OUT

@@ -51,7 +51,11 @@ VERBS = {
     "warmup": "Compile the kernels once per machine, so that later runs start at once.",
 }
 # Parameters whose option has another name.
-FLAGS = {"random_state": "seed", "device": "engine", "metrics": "metric", "monotone_constraints": "increasing"}
+FLAGS = {
+    "random_state": "seed", "device": "engine", "metrics": "metric", "monotone_constraints": "increasing", "pairs": "within",
+}  # fmt: skip
+# Parameters whose flag takes something else than their value.
+OTHER_VALUES = ("pairs",)
 # Arrow's allocator returns free memory to the system at once and asks for it again for the next batch: a tenth of the
 # time of reading, and a fifth with two threads. It reads this variable when it is loaded.
 KEEP_MEMORY = {"MIMALLOC_PURGE_DELAY": "-1"}
@@ -132,7 +136,7 @@ def _option(parameter: Parameter, verb: str) -> str:
     name, value = FLAGS.get(parameter.name, parameter.name), parameter.value
     of_train = verb in VERBS and name not in _options(verb) and name in _options("train")
     flag = f"{'opauc train ' if of_train else ''}--{'no-' if value is False else ''}{name.replace('_', '-')}"
-    if value in (None, ..., (), []) or isinstance(value, bool):
+    if value in (None, ..., (), []) or isinstance(value, bool) or parameter.name in OTHER_VALUES:
         return flag
     from opauc.data.columns import quoted_list  # only where needed: the command starts faster so
 

@@ -105,9 +105,13 @@ def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
     text = (
         f"{number_of(model.n_features, 'column')}, additive model of {', '.join(parts[:-1])} and {parts[-1]}{candidate}"
     )
+    groups = fit.group_counts
+    if groups is not None:
+        text += f", {groups.ranked:,} groups of both classes ({groups.one_class:,} of one class have no pairs"
+        text += f"; {number_of(int(groups.pooled_rows), 'row')} of others share a level)" if groups.pooled_rows else ")"
     return text, {
         "solver": "gam", "rank": None, "model_columns": basis.n_columns, "pairs": pairs, "trees": trees,
-        "selection": selection, "chosen": {},
+        "selection": selection, "chosen": {}, **({} if groups is None else {"groups": groups._asdict()}),
     }  # fmt: skip
 
 

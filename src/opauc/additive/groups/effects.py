@@ -90,12 +90,12 @@ def estimate_levels(
     >>> bool(np.abs(found.levels - level).max() < 0.3)
     True
     """
-    mean, levels = 0.0, np.zeros(n_levels + 1)  # the last one is of the rows without a level
+    mean, levels, at = 0.0, np.zeros(n_levels + 1), places % (n_levels + 1)  # the last is of rows without a level
     for _ in range(policy.level_steps):
-        now = mean + levels[places]
+        now = mean + levels[at]
         curvature, residual = linearize(scores + now, labels)
-        own = np.bincount(places % (n_levels + 1), weight * curvature, n_levels + 1)
-        wanted = np.bincount(places % (n_levels + 1), weight * (curvature * now + residual), n_levels + 1)
+        own = _sums_by(at, weight * curvature, n_levels + 1)
+        wanted = _sums_by(at, weight * (curvature * now + residual), n_levels + 1)
         noise = float(weight @ residual**2) / max(float(weight @ curvature), 1e-300)
         found = shrink_levels(own[:-1], wanted[:-1], (own[-1], wanted[-1]), noise, smoothing)
         moved = max(abs(found.mean - mean), float(np.abs(found.levels - levels[:-1]).max(initial=0.0)))
@@ -103,6 +103,10 @@ def estimate_levels(
         if moved < policy.level_tolerance:
             break
     return GroupMean(mean, levels[:-1])
+
+
+def _sums_by(places: NDArray[np.int64], values: Floats, n_places: int) -> Floats:
+    return np.bincount(places, values, n_places).astype(np.float64)
 
 
 def without_levels(sums: LinearizedSums, levels: RandomEffectSums, penalty: float) -> LinearizedSums:
