@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 import opauc
 from opauc.additive.crossed.sums import CrossedSums
 from opauc.additive.drift import BinCounts
+from opauc.additive.groups.tally import GroupTally
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.random_effects import RandomEffectSums
 from opauc.additive.selection import CandidateModels
@@ -131,6 +132,11 @@ def crossed_shards(seed):
     return [start.update(random.integers(0, 6, (30, 2)), rows[:, 0], np.ones(30)) for rows, _ in parts_of(seed)]
 
 
+def tally_shards(seed):
+    random, start = np.random.default_rng(seed), GroupTally.empty(6)
+    return [start.update(random.integers(-1, 6, 30), labels, np.ones(30)) for _, labels in parts_of(seed)]
+
+
 def candidate_shards(seed):
     start = CandidateModels.of(np.random.default_rng(seed).normal(size=(4, 4)))
     return [start.update(with_intercept(rows), labels) for rows, labels in parts_of(seed)]
@@ -204,6 +210,7 @@ CASES = {
     ),
     "RandomEffectSums": Case(random_effect_shards),
     "CrossedSums": Case(crossed_shards),
+    "GroupTally": Case(tally_shards),
     "CandidateModels": Case(candidate_shards),
     "BinCounts": Case(bin_shards),
     "AdditiveLogistic": Case(

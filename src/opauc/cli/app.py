@@ -52,7 +52,8 @@ VERBS = {
 }
 # Parameters whose option has another name.
 FLAGS = {
-    "random_state": "seed", "device": "engine", "metrics": "metric", "monotone_constraints": "increasing", "pairs": "within",
+    "random_state": "seed", "device": "engine", "metrics": "metric", "monotone_constraints": "increasing",
+    "pairs": "within",
 }  # fmt: skip
 # Parameters whose flag takes something else than their value.
 OTHER_VALUES = ("pairs",)
