@@ -80,7 +80,7 @@ def test_a_sample_of_a_file_has_its_groups(opauc, rows):
     asked = ("--within", "user", "--solver", "gam", "--init-size", "150")
     model, events = trained(opauc, *asked, "--n-jobs", "2")
     assert sum(model._fitted.counts) == 600
-    assert events[-1]["groups"]["pooled_rows"] < 60
+    assert events[-1]["groups"]["unused_rows"] < 60
     assert model.n_features_in_ == 3
 
 

@@ -110,7 +110,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         classes.
     group_counts_ : GroupCounts
         With `groups`: `ranked`, the groups with rows of both classes; `one_class`, those with rows of one class, which
-        have no pairs; `pooled_rows`, the rows of all other groups, which share one level.
+        have no pairs; `unused_rows`, the rows of groups without a level.
     edits_ : list of TermEdit
         The ledger of `edit` and `remove`, the oldest edit first: who, when, why, and the values before and after.
     forget_report_ : ForgetReport
@@ -270,7 +270,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
             Weight of each row; rows of weight zero are dropped.
         groups : array-like of shape (n_samples,), default=None
             The group of each row as in `fit`: given with every batch, or with none. Groups have a level of their own if
-            the initial sample has two rows of them; all others share one.
+            the initial sample has two rows of them; rows of all others are not used.
         label : str or int, default=None
             The column of a table that has the labels, by name or position, in place of y.
 

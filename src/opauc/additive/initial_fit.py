@@ -37,13 +37,14 @@ from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, chec
 from opauc.additive.objective import PAUC
 from opauc.additive.partial_auc import JudgedSample, choose_objective
 from opauc.additive.penalties import Penalties
-from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, Growth, SearchPolicy, TreePolicy
+from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, GroupPolicy, Growth, SearchPolicy, TreePolicy
 from opauc.additive.row_shards import sum_shards
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
 from opauc.additive.trees.blend import TREES, Blend, ValidationRows, average_ensembles
 from opauc.additive.trees.grow import CodedRows, GrowthLimits, code_folds, cross_fit, grow_ensemble
 from opauc.core.threads import count_threads
+from opauc.errors import Parameter, ParameterError
 from opauc.types import Floats, Labels
 
 
@@ -106,16 +107,23 @@ def fit_basis(
     all_rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
     rows, has_groups = all_rows[:, : categorical.size], buffer.n_features > categorical.size
     order = buffer.order_by_content(categorical)
-    may_join = trees_may_join(labels, weights, settings, policy.tree)
+    levels = first_levels(all_rows[:, -1], labels, settings.max_columns, policy.group) if has_groups else None
+
+    def ranked(at: NDArray[np.int64]) -> NDArray[np.int64]:
+        return at if levels is None else levels.ranked(at, all_rows[:, -1])
+
+    used = ranked(order)
+    may_join = trees_may_join(labels[used], weights[used], settings, policy.tree)
     no_more_rows = labels.size < int(with_init_size(settings, 0, policy.sample).init_size)
     few_rows = no_more_rows and policy.tree.cross_fits(labels.size, settings.effort)
     n_validation = policy.tree.n_validation(labels.size) if may_join and not few_rows else 0
-    validation, others = order[:n_validation], order[n_validation:]
-    drawn = draw_search_rows(others, labels, policy.sample)
+    held_out = validation = order[:n_validation]
+    others = order[n_validation:]
+    drawn = draw_search_rows(ranked(others), labels, policy.sample)
     at = drawn.rows
+    groups = None if levels is None else GroupedFit(levels, levels.places(all_rows[at, -1]), policy.group)
     mass = balance_classes(labels[at], weights[at])
     sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
-    groups = GroupedFit.of(all_rows[at, -1], settings.max_columns, policy.group) if has_groups else None
     effects = choose_main_effects(sample, settings, categorical, policy.search)
     effects = drop_weak_effects(effects, [sample], settings.max_columns)
     mains = Basis.of_effects(effects)
@@ -139,6 +147,7 @@ def fit_basis(
     parts = LabeledSample(all_rows, labels, weights, categorical)
     additive = basis
     model = parts.add_to(start, basis, others)
+    order, validation, others = ranked(order), ranked(validation), ranked(others)
     if may_join:
         growths = policy.tree.growths(settings.effort, few_rows)
         limits = GrowthLimits(tuple(constraints.directions), settings.interaction_constraints)
@@ -147,7 +156,7 @@ def fit_basis(
         else:
             blend, lambdas = grow_trees(basis, model, parts, validation, others, growths, seed, policy, limits)
         basis, blend = accept_trees(basis, blend, policy.tree)
-        model = model.merge_initial(parts.add_to(start, basis, validation)) if n_validation else model
+        model = model.merge_initial(parts.add_to(start, basis, held_out)) if n_validation else model
         model = replace(model, columns=basis_columns(basis, constraints), blend=blend, lambdas=lambdas)
     if settings.objective == PAUC:
         model = choose_objective(additive, model, parts.judged(additive, order, policy), settings.max_fpr, policy)
@@ -340,6 +349,18 @@ def encode_rows(
         yield batch
 
 
+def first_levels(numbers: Floats, labels: Labels, max_columns: int, policy: GroupPolicy) -> GroupLevels:
+    """Return the levels of the groups of rows beside as many columns as a basis may have; raise if none are ranked."""
+    levels = GroupLevels.of(numbers, max_columns, policy)
+    ranked = levels.ranked(np.arange(labels.size), numbers)
+    if np.unique(labels[ranked]).size < 2:
+        raise ParameterError(
+            Parameter("groups"), f": expected groups of {policy.min_rows} rows or more in the initial sample, and rows of "
+            "both classes in these; there are none, so that nothing can be ranked within groups",
+        )  # fmt: skip
+    return levels
+
+
 def with_group_levels(
     basis: Basis, fit: PenalizedFit, rows: Floats, labels: Labels, weight: Floats, policy: AdditivePolicy
 ) -> tuple[Basis, PenalizedFit]:
@@ -347,11 +368,12 @@ def with_group_levels(
 
     The offsets of the levels are those that suit the rows given the columns.
     """
-    numbers = rows[:, basis.n_inputs]
-    levels = GroupLevels.of(numbers, basis.n_columns, policy.group)
+    levels = GroupLevels.of(rows[:, basis.n_inputs], basis.n_columns, policy.group)
+    used = levels.ranked(np.arange(labels.size), rows[:, basis.n_inputs])
+    rows, labels, weight = rows[used], labels[used], weight[used]
     scores = basis.products(rows[:, : basis.n_inputs], fit.weights)
     found = estimate_levels(
-        levels.places(numbers), levels.size, scores, labels, weight, policy.group, policy.smoothing
+        levels.places(rows[:, basis.n_inputs]), levels.size, scores, labels, weight, policy.group, policy.smoothing
     )  # fmt: skip
     weights = np.append(fit.weights[0] + found.mean, fit.weights[1:])
     return replace(basis, group_levels=replace(levels, offsets=found.levels)), fit._replace(weights=weights)

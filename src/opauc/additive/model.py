@@ -108,6 +108,12 @@ class BasisRows(NamedTuple):
         by_columns: Floats = self.columns @ weights
         return by_columns if self.offset is None else by_columns + self.offset
 
+    def in_levels(self) -> BasisRows:
+        """Return the rows with weights of zero where their groups have no level."""
+        if self.places is None or (self.places >= 0).all():
+            return self
+        return self._replace(weight=np.where(self.places >= 0, 1.0 if self.weight is None else self.weight, 0.0))
+
     def only_fresh(self) -> BasisRows:
         """Return the rows that the basis was not made from."""
         if self.fresh is None or self.fresh.all():
@@ -229,7 +235,7 @@ class AdditiveLogistic:
             for batch in batches:
                 tally = _count_groups(tally, batch)
                 bin_counts = bin_counts.update_initial(batch.columns, batch.weight)
-                weighted = self._weigh(batch)
+                weighted = self._weigh(batch.in_levels())
                 self._add_levels(crossed, weighted)
                 if batch.indicators is not None:
                     effects.add(weighted.labeled, batch.indicators, batch.weight)
@@ -316,19 +322,17 @@ class AdditiveLogistic:
             nonlocal candidates, bin_counts, blend, counts, tally
             for batch in batches:
                 tally = _count_groups(tally, batch)
-                blended = None
+                used, blended = batch.in_levels(), None
                 if blend is not None:
-                    fresh = batch.only_fresh()
+                    fresh = used.only_fresh()
                     assert fresh.leaves is not None, "later rows of a model with trees have leaves"
                     assert fresh.additive is not None, "and additive scores"
                     blended = blend.scores(fresh.additive, fresh.leaves)
                     weight = self._weigh(fresh).weight
                     blend = blend.update(fresh.additive, fresh.leaves, fresh.labels, weight, fresh.offset)
-                candidates = candidates.update(
-                    batch.columns, batch.labels, batch.weight, batch.fresh, blended, batch.offset
-                )
+                candidates = candidates.update(used.columns, used.labels, used.weight, used.fresh, blended, used.offset)
                 bin_counts = bin_counts.update(batch.columns, batch.weight)
-                weighted = self._weigh(batch)
+                weighted = self._weigh(used)
                 self._add_levels(crossed, weighted)
                 if batch.indicators is not None:
                     effects.add(weighted.labeled, batch.indicators, batch.weight)
@@ -461,15 +465,13 @@ class AdditiveLogistic:
         """Return the column weights with the intercept of the mean group, given the random effects of categories."""
         if self.columns.levels is None:
             return weights
-        n_effects, sums, of_effects = self.columns.n_effects, self.sums, self.random_effects
+        n_effects, of_effects = self.columns.n_effects, self.random_effects
         moved = np.append(0.0, weights[1:])
         own = np.where(np.arange(effects.size) < n_effects, effects, 0.0)
         curvature = of_effects.curvature[n_effects:]
         targets = (of_effects.rhs - of_effects.products @ moved - of_effects.shared @ own)[n_effects:]
-        all_targets = float(sums.rhs[0] - sums.gram[:, 0] @ moved - of_effects.products[:, 0] @ own)
-        rest = float(sums.gram[0, 0]) - float(curvature.sum()), all_targets - float(targets.sum())
         noise = float(of_effects.squares[n_effects:].sum()) / max(float(curvature.sum()), 1e-300)
-        mean = shrink_levels(curvature, targets, (max(rest[0], 0.0), rest[1]), noise).mean
+        mean = shrink_levels(curvature, targets, noise).mean
         return np.append(mean, weights[1:])
 
     def _candidate(self, sums: LinearizedSums, lambdas: Floats, columns: NDArray[np.int64]) -> Floats:

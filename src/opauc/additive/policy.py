@@ -395,7 +395,7 @@ class GroupPolicy:
     """
 
     min_rows: int = 2  # initial rows of a group with a level: one row has no pair
-    max_levels: int = 8192  # at most, those of the most initial rows; all other groups share one
+    max_levels: int = 2**15  # at most, those of the most initial rows; rows of other groups are not used
     max_products: int = 2**23  # levels times columns: 64 MiB of sums
     # Curvature added to that of a level. Levels that are shrunken leave a part of the base rates to the features
     # (experiments/additive_groups.py); with nothing at all the intercept would be undetermined.

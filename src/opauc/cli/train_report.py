@@ -107,8 +107,12 @@ def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
     )
     groups = fit.group_counts
     if groups is not None:
-        text += f", {groups.ranked:,} groups of both classes ({groups.one_class:,} of one class have no pairs"
-        text += f"; {number_of(int(groups.pooled_rows), 'row')} of others share a level)" if groups.pooled_rows else ")"
+        text += f", {groups.ranked:,} groups of both classes ({groups.one_class:,} of one class have no pairs)"
+        if groups.unused_rows:
+            reporter.warn(
+                f"{number_of(int(groups.unused_rows), 'row')} of groups that the initial sample has fewer than two rows "
+                "of, or that are too many, were not used; a larger --init-size has more groups"
+            )
     return text, {
         "solver": "gam", "rank": None, "model_columns": basis.n_columns, "pairs": pairs, "trees": trees,
         "selection": selection, "chosen": {}, **({} if groups is None else {"groups": groups._asdict()}),

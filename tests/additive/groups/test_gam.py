@@ -202,6 +202,31 @@ def test_groups_beside_categories_without_a_column():
     assert_allclose(explained.baseline + explained.contributions.sum(axis=1), scores, rtol=1e-9, atol=1e-9)
 
 
+def test_rows_of_groups_without_a_level_are_not_used(streamed):
+    rows, labels, users = simulated(6)
+    scores = streamed.decision_function(rows)
+    later = copy_of(streamed).partial_fit(rows, labels, groups=users + N_GROUPS)  # all new
+    assert_allclose(later.decision_function(rows), scores, rtol=1e-9, atol=1e-9)
+    assert later.group_counts_ == streamed.group_counts_._replace(unused_rows=float(labels.size))
+    assert sum(later._fitted.counts) == sum(streamed._fitted.counts) + labels.size
+    later.forget(rows[:100], labels[:100], groups=users[:100] + N_GROUPS)
+    assert later.group_counts_.unused_rows == labels.size - 100
+
+
+def test_single_rows_of_groups_are_not_used():
+    rows, labels, users = simulated(n_rows=3000)
+    alone = np.r_[np.zeros(3000, bool), np.ones(1000, bool)]
+    more, their_labels, _ = simulated(8, n_rows=1000)
+    model = OnePassGAM(random_state=0, trees=False)
+    model.fit(np.r_[rows, more], np.r_[labels, their_labels], groups=np.r_[users, 1000 + np.arange(1000)])
+    assert model.group_counts_.unused_rows == alone.sum()
+    scores = model.decision_function(more)
+    expected = model.fit(rows, labels, groups=users).decision_function(more)
+    assert np.corrcoef(scores, expected)[0, 1] > 0.99
+    with pytest.raises(InputError, match="groups: expected groups of 2 rows or more"):
+        model.fit(rows, labels, groups=np.arange(3000))
+
+
 def test_values_that_look_alike_are_one_group():
     rows, labels, users = simulated(n_rows=1500)
     scores = [

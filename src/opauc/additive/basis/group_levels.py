@@ -38,7 +38,7 @@ def group_column(keys: GroupKeys) -> Floats:
 class GroupLevels:
     """The groups that have a level of their own, by number in ascending order, and their part of the expansion point.
 
-    All other groups share the intercept.
+    Rows of all other groups count for nothing: what they have in common could not be told from what ranks them.
 
     Examples
     --------
@@ -73,6 +73,10 @@ class GroupLevels:
             return np.full(numbers.size, -1)
         at = np.minimum(np.searchsorted(self.numbers, numbers), self.size - 1)
         return np.where(self.numbers[at] == numbers, at, -1)
+
+    def ranked(self, at: NDArray[np.int64], numbers: Floats) -> NDArray[np.int64]:
+        """Return those positions whose rows have a level, by the numbers of the groups of all rows."""
+        return at[self.places(numbers[at]) >= 0]
 
     def offsets_at(self, places: NDArray[np.int64]) -> Floats:
         """Return the offset of each row by its level."""

@@ -271,7 +271,7 @@ class GAMInspection(FittedGAM):
 
     @property
     def group_counts_(self) -> GroupCounts:
-        """How many groups have rows of both classes, how many of one, and the rows of all others."""
+        """How many groups have rows of both classes, how many of one, and the rows that are not used."""
         with reading(self):
             check_is_fitted(self)
             counts = self._fitted.group_counts

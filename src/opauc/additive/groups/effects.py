@@ -29,11 +29,7 @@ class GroupMean(NamedTuple):
 
 
 def shrink_levels(
-    curvature: Floats,
-    targets: Floats,
-    rest: tuple[float, float],
-    noise: float,
-    policy: SmoothingPolicy = SMOOTHING_POLICY,
+    curvature: Floats, targets: Floats, noise: float, policy: SmoothingPolicy = SMOOTHING_POLICY
 ) -> GroupMean:
     """Return the mean group, and the levels shrunken to it by their likeliest variance.
 
@@ -42,8 +38,6 @@ def shrink_levels(
     curvature, targets : ndarray of shape (n_levels,)
         Sums over the rows of each level of the curvature, and of curvature times the score that each row wants beyond
         its columns.
-    rest : tuple of float
-        The same two sums over the rows without a level.
     noise : float
         Variance of such a target divided by its curvature.
     policy : SmoothingPolicy
@@ -53,18 +47,17 @@ def shrink_levels(
     --------
     >>> import numpy as np
     >>> from opauc.additive.groups.effects import shrink_levels
-    >>> found = shrink_levels(np.array([1e6, 1e6]), np.array([1e6, 3e6]), (0.0, 0.0), 1.0)
+    >>> found = shrink_levels(np.array([1e6, 1e6]), np.array([1e6, 3e6]), 1.0)
     >>> round(found.mean, 4), found.levels.round(3).tolist()
     (2.0, [-1.0, 1.0])
     """
     has_rows = curvature > 0.0
     own, wanted = curvature[has_rows], targets[has_rows]
-    total = max(float(own.sum()) + rest[0], 1e-300)
-    mean, lambda_ = (float(wanted.sum()) + rest[1]) / total, policy.max_lambda
+    mean, lambda_ = float(wanted.sum()) / max(float(own.sum()), 1e-300), policy.max_lambda
     for _ in range(2 if own.size else 0):
         lambda_ = likeliest_lambda(own, (wanted - own * mean) ** 2, noise, policy)
         weights = lambda_ / (own + lambda_)
-        mean = (float(weights @ wanted) + rest[1]) / max(float(weights @ own) + rest[0], 1e-300)
+        mean = float(weights @ wanted) / max(float(weights @ own), 1e-300)
     return GroupMean(mean, np.where(has_rows, (targets - curvature * mean) / (curvature + lambda_), 0.0))
 
 
@@ -79,6 +72,8 @@ def estimate_levels(
 ) -> GroupMean:
     """Return the mean group and the levels that suit labeled rows with these scores by their columns.
 
+    `places` are the levels of the rows.
+
     Examples
     --------
     >>> import numpy as np
@@ -90,19 +85,19 @@ def estimate_levels(
     >>> bool(np.abs(found.levels - level).max() < 0.3)
     True
     """
-    mean, levels, at = 0.0, np.zeros(n_levels + 1), places % (n_levels + 1)  # the last is of rows without a level
+    mean, levels = 0.0, np.zeros(n_levels)
     for _ in range(policy.level_steps):
-        now = mean + levels[at]
+        now = mean + levels[places]
         curvature, residual = linearize(scores + now, labels)
-        own = _sums_by(at, weight * curvature, n_levels + 1)
-        wanted = _sums_by(at, weight * (curvature * now + residual), n_levels + 1)
+        own = _sums_by(places, weight * curvature, n_levels)
+        wanted = _sums_by(places, weight * (curvature * now + residual), n_levels)
         noise = float(weight @ residual**2) / max(float(weight @ curvature), 1e-300)
-        found = shrink_levels(own[:-1], wanted[:-1], (own[-1], wanted[-1]), noise, smoothing)
-        moved = max(abs(found.mean - mean), float(np.abs(found.levels - levels[:-1]).max(initial=0.0)))
-        mean, levels = found.mean, np.append(found.levels, 0.0)
+        found = shrink_levels(own, wanted, noise, smoothing)
+        moved = max(abs(found.mean - mean), float(np.abs(found.levels - levels).max(initial=0.0)))
+        mean, levels = found
         if moved < policy.level_tolerance:
             break
-    return GroupMean(mean, levels[:-1])
+    return GroupMean(mean, levels)
 
 
 def _sums_by(places: NDArray[np.int64], values: Floats, n_places: int) -> Floats:
@@ -119,25 +114,22 @@ def without_levels(sums: LinearizedSums, levels: RandomEffectSums, penalty: floa
 
 @dataclass(frozen=True, eq=False)
 class GroupedFit:
-    """The groups of the rows of a sample, and the fit of columns beside their levels.
+    """The groups of the rows of a sample, all of which have a level, and the fit of columns beside their levels.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from opauc.additive.basis.group_levels import GroupLevels
     >>> from opauc.additive.groups.effects import GroupedFit
-    >>> GroupedFit.of(np.array([3.0, 3.0, 8.0]), 1).places.tolist()
-    [0, 0, -1]
+    >>> numbers = np.array([3.0, 3.0, 8.0, 8.0])
+    >>> levels = GroupLevels.of(numbers, n_columns=1)
+    >>> GroupedFit(levels, levels.places(numbers)).places.tolist()
+    [0, 0, 1, 1]
     """
 
     levels: GroupLevels
     places: NDArray[np.int64]
     policy: GroupPolicy = GROUP_POLICY
-
-    @classmethod
-    def of(cls, numbers: Floats, n_columns: int, policy: GroupPolicy = GROUP_POLICY) -> GroupedFit:
-        """Return the groups of rows, by their numbers."""
-        levels = GroupLevels.of(numbers, n_columns, policy)
-        return cls(levels, levels.places(numbers), policy)
 
     def refine(
         self,
@@ -159,7 +151,7 @@ class GroupedFit:
                 self.places, self.levels.size, by_columns, labels, weight, self.policy, smoothing
             )  # fmt: skip
             weights[0] += found.mean
-            offset = np.append(found.levels, 0.0)[self.places]
+            offset = found.levels[self.places]
             if step == self.policy.refine_steps:
                 break
             batch = LabeledRows(rows, labels, weight, offset)

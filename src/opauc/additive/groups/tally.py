@@ -17,7 +17,7 @@ TALLY_SCHEMA = {"counts": ArrayRule("float64", "2 places", low=0)}
 
 
 class GroupCounts(NamedTuple):
-    """How many groups have rows of both classes, how many of one class only, and the rows of all other groups.
+    """How many groups have rows of both classes, how many of one class only, and the rows that are not used.
 
     Attributes
     ----------
@@ -25,20 +25,20 @@ class GroupCounts(NamedTuple):
         Groups with rows of both classes.
     one_class : int
         Groups with rows of one class, which have no pairs to rank.
-    pooled_rows : float
-        Rows, counted with their weights, of groups that have no level of their own and share one.
+    unused_rows : float
+        Rows, counted with their weights, of groups without a level, which count for nothing.
 
     Examples
     --------
     >>> from opauc import OnePassGAM
     >>> rows, labels, users = [[0.0], [1.0], [2.0], [4.0]] * 30, [0, 1, 1, 1] * 30, ["ann", "ann", "bob", "bob"] * 30
     >>> OnePassGAM().fit(rows, labels, groups=users).group_counts_
-    GroupCounts(ranked=1, one_class=1, pooled_rows=0.0)
+    GroupCounts(ranked=1, one_class=1, unused_rows=0.0)
     """
 
     ranked: int
     one_class: int
-    pooled_rows: float
+    unused_rows: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class GroupTally(Mergeable):
     >>> import numpy as np
     >>> from opauc.additive.groups.tally import GroupTally
     >>> GroupTally.empty(2).update(np.array([0, 0, -1]), np.array([0, 1, 1], np.int8), None).summary
-    GroupCounts(ranked=1, one_class=0, pooled_rows=1.0)
+    GroupCounts(ranked=1, one_class=0, unused_rows=1.0)
     """
 
     counts: Floats  # (2, n_levels + 1)
