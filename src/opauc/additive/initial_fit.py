@@ -176,16 +176,14 @@ class LabeledSample(NamedTuple):
 
     def coded(self, codes: ValueCodes, at: NDArray[np.int64], weights: Floats, basis: Basis) -> CodedRows:
         """Return some of the rows as codes, with other weights and the offsets that a basis has for their groups."""
-        return CodedRows(codes.of_rows(self.inputs(at)), self.labels[at], weights, self.offsets(basis, at))
+        levels = basis.group_levels
+        places = None if levels is None else levels.places(self.rows[at, -1])
+        offset = None if levels is None or places is None else levels.offsets_at(places)
+        return CodedRows(codes.of_rows(self.inputs(at)), self.labels[at], weights, offset, places)
 
     def inputs(self, at: NDArray[np.int64]) -> Floats:
         """Return the inputs of some of the rows."""
         return self.rows[at, : self.categorical.size]
-
-    def offsets(self, basis: Basis, at: NDArray[np.int64]) -> Floats | None:
-        """Return the offsets that a basis has for the groups of some of the rows; None without groups."""
-        levels = basis.group_levels
-        return None if levels is None else levels.offsets_at(levels.places(self.rows[at, -1]))
 
     def judged(self, basis: Basis, order: NDArray[np.int64], policy: AdditivePolicy) -> JudgedSample:
         """Return the rows in an order that does not depend on how they came, in folds."""
@@ -247,8 +245,7 @@ def grow_trees(
     own = sample.inputs(at)
     codes = ValueCodes.of(own, labels[at], weights[at], categorical, policy.tree)
     # Rows of a class of which few are drawn stand for the others.
-    offsets = sample.offsets(basis, at)
-    coded = CodedRows(codes.of_rows(own), labels[at], weights[at] / grown.shares[labels[at]], offsets)
+    coded = sample.coded(codes, at, weights[at] / grown.shares[labels[at]], basis)
     held_out = sample.coded(codes, validation, weights[validation], basis)
     max_leaves = policy.tree.max_leaves_of_all // len(growths)
     n_threads = count_threads()
@@ -355,8 +352,8 @@ def first_levels(numbers: Floats, labels: Labels, max_columns: int, policy: Grou
     ranked = levels.ranked(np.arange(labels.size), numbers)
     if np.unique(labels[ranked]).size < 2:
         raise ParameterError(
-            Parameter("groups"), f": expected groups of {policy.min_rows} rows or more in the initial sample, and rows of "
-            "both classes in these; there are none, so that nothing can be ranked within groups",
+            Parameter("groups"), f": expected groups of {policy.min_rows} rows or more in the initial sample, and rows "
+            "of both classes in these; there are none, so that nothing can be ranked within groups",
         )  # fmt: skip
     return levels
 

@@ -110,8 +110,8 @@ def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
         text += f", {groups.ranked:,} groups of both classes ({groups.one_class:,} of one class have no pairs)"
         if groups.unused_rows:
             reporter.warn(
-                f"{number_of(int(groups.unused_rows), 'row')} of groups that the initial sample has fewer than two rows "
-                "of, or that are too many, were not used; a larger --init-size has more groups"
+                f"{number_of(int(groups.unused_rows), 'row')} of groups of which the initial sample has fewer than two "
+                "rows, or that are too many, were not used; a larger --init-size has more groups"
             )
     return text, {
         "solver": "gam", "rank": None, "model_columns": basis.n_columns, "pairs": pairs, "trees": trees,
