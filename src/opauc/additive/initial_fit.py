@@ -347,7 +347,7 @@ def encode_rows(
 
 
 def first_levels(numbers: Floats, labels: Labels, max_columns: int, policy: GroupPolicy) -> GroupLevels:
-    """Return the levels of the groups of rows beside as many columns as a basis may have; raise if none are ranked."""
+    """Return the levels of the groups of rows next to as many columns as a basis may have; raise if none are ranked."""
     levels = GroupLevels.of(numbers, max_columns, policy)
     ranked = levels.ranked(np.arange(labels.size), numbers)
     if np.unique(labels[ranked]).size < 2:

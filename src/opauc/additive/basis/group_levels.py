@@ -1,4 +1,4 @@
-"""The levels of groups: what the rows of each have in common, which is fitted beside the terms and scores no row."""
+"""The levels of groups: what the rows of each have in common, which is fitted with the terms and scores no row."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class GroupLevels:
 
     @classmethod
     def of(cls, numbers: Floats, n_columns: int, policy: GroupPolicy = GROUP_POLICY) -> Self:
-        """Return the levels of the most frequent of the groups of some rows, beside so many columns."""
+        """Return the levels of the most frequent of the groups of some rows, next to so many columns."""
         found, n_rows = np.unique(numbers, return_counts=True)
         found, n_rows = found[n_rows >= policy.min_rows], n_rows[n_rows >= policy.min_rows]
         room = min(policy.max_levels, policy.max_products // max(1, n_columns))

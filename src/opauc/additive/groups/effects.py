@@ -1,4 +1,4 @@
-"""The levels of groups fitted beside the columns of a basis: what is constant in a group is no merit of the columns."""
+"""The levels of groups, fitted together with the columns of a basis: what is constant in a group is no merit of the columns."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def without_levels(sums: LinearizedSums, levels: RandomEffectSums, penalty: floa
 
 @dataclass(frozen=True, eq=False)
 class GroupedFit:
-    """The groups of the rows of a sample, all of which have a level, and the fit of columns beside their levels.
+    """The groups of the rows of a sample, all of which have a level, and the fit of columns together with their levels.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class GroupedFit:
         fit: PenalizedFit,
         smoothing: SmoothingPolicy = SMOOTHING_POLICY,
     ) -> PenalizedFit:
-        """Return the fit of the columns of rows beside a level of each group, from the fit without.
+        """Return the fit of the columns of rows together with a level of each group, from the fit without.
 
         The scores are those by columns and levels.
         """

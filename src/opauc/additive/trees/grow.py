@@ -39,7 +39,7 @@ class CodedRows(NamedTuple):
 
 
 class WithinGroups:
-    """The logistic loss of rows beside a level of each group, which follows the trees: one Newton step at each tree.
+    """The logistic loss of rows with a level of each group, which follows the trees: one Newton step at each tree.
 
     The residuals of a group then add up to nearly nothing: what its rows have in common is no merit of a split, however
     few rows the level is estimated from. Groups of one class, whose level would be infinite, have no residuals.
