@@ -208,8 +208,8 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
             Weight of each row; rows of weight zero are dropped. With weights, a stream is read whole.
         groups : array-like of shape (n_samples,), default=None
             The group of each row, a user or a query, within which rows are to be ranked: each group gets a level of its
-            own in addition to the terms, so that these learn what differs between rows of one group. Scores need no groups;
-            they are those of the mean group. For rows in memory of two classes.
+            own in addition to the terms, so that these learn what differs between rows of one group. Scores need no
+            groups; they are those of the mean group. For rows in memory of two classes.
         label : str or int, default=None
             The column of a table that has the labels, by name or position, in place of y. Rows are then read as
             `opauc.train` reads those of files.

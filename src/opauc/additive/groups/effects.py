@@ -1,4 +1,4 @@
-"""The levels of groups, fitted together with the columns of a basis: what is constant in a group is no merit of the columns."""
+"""The levels of groups, fitted with the columns of a basis: what is constant in a group is no merit of a column."""
 
 from __future__ import annotations
 
