@@ -352,8 +352,8 @@ def first_levels(numbers: Floats, labels: Labels, max_columns: int, policy: Grou
     levels = GroupLevels.of(numbers, max_columns, policy)
     if not GroupTally.empty(levels.size).update(levels.places(numbers), labels, None).summary.ranked:
         raise ParameterError(
-            Parameter("groups"), ": expected groups with rows of both classes in the initial sample; there are none, so "
-            "that nothing can be ranked within groups",
+            Parameter("groups"), ": expected groups with rows of both classes in the initial sample; there are none, "
+            "so that nothing can be ranked within groups",
         )  # fmt: skip
     return levels
 
