@@ -226,10 +226,11 @@ def _point_name(point: float | str, digits: int | None = None) -> str:
 
 
 WIDTH, HEIGHT = 400, 330
-LEFT, RIGHT, TOP, BOTTOM = 120, 4, 4, 62
+# Below the cells: names of grid points that fit under their columns, and longer ones, which are written upward.
+LEFT, RIGHT, TOP, BOTTOM, UPRIGHT_BOTTOM = 120, 4, 4, 62, 132
 # Cells drawn along either feature.
 MAX_CELLS = 8
-# Letters of a grid point left of the cells, width of a letter below them, and letters of a feature's name.
+# Letters of a grid point beside the cells, width of a letter below them, and letters of a feature's name.
 POINT_LETTERS, LETTER_WIDTH, FEATURE_LETTERS = 11, 9.5, 30
 CELL_GAP = 1.5
 # Of the opacity, what is left of a cell within two standard errors of zero.
@@ -248,10 +249,12 @@ def pair_chart(slug: str, term: ShownTerm, largest: float) -> str:
     row_names, column_names = (
         [_point_name(term.grid[side][i], 3) for i in kept] for side, kept in enumerate((rows, columns))
     )
-    width, height = (WIDTH - LEFT - RIGHT) / len(columns), (HEIGHT - TOP - BOTTOM) / len(rows)
+    width = (WIDTH - LEFT - RIGHT) / len(columns)
+    bottom = BOTTOM if max(map(len, column_names)) <= width / LETTER_WIDTH else UPRIGHT_BOTTOM
+    height = (HEIGHT - TOP - bottom) / len(rows)
     marks = ""
     for i, row in enumerate(row_names):
-        top = HEIGHT - BOTTOM - height * (i + 1)  # larger numbers are higher up
+        top = HEIGHT - bottom - height * (i + 1)  # larger numbers are higher up
         middle = f"{top + height / 2:.2f}"
         marks += f'<text x="{LEFT - 8}" y="{middle}" dy=".35em" text-anchor="end">{safe(shorten(row, POINT_LETTERS))}'
         marks += f"<title>{safe(row)}</title></text>"
@@ -259,12 +262,18 @@ def pair_chart(slug: str, term: ShownTerm, largest: float) -> str:
             tooltip = f"{row}, {column}: {signed(values[i, j])} ± {2 * errors[i, j]:.2g}"
             opacity = _opacity(values[i, j], largest, abs(values[i, j]) <= 2 * errors[i, j])
             marks += _cell((LEFT + width * j, top, width, height), float(values[i, j]), opacity, tooltip)
-    room = max(int(width / LETTER_WIDTH), 2)
     for j, column in enumerate(column_names):
-        middle = f"{LEFT + width * (j + 0.5):.2f}"
-        marks += f'<text x="{middle}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{safe(shorten(column, room))}'
-        marks += f"<title>{safe(column)}</title></text>"
-    return _pair_frame(slug, term, marks)
+        marks += _column_name(LEFT + width * (j + 0.5), column, bottom == UPRIGHT_BOTTOM)
+    return _pair_frame(slug, term, marks, bottom)
+
+
+def _column_name(middle: float, name: str, upright: bool) -> str:
+    """Return the name of a grid point below its column of cells, across or from bottom to top."""
+    place = f'x="{middle:.2f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle"'
+    if upright:
+        at = f"translate({middle:.2f} {HEIGHT - UPRIGHT_BOTTOM + 8}) rotate(-90)"
+        place = f'transform="{at}" dy=".35em" text-anchor="end"'
+    return f"<text {place}>{safe(shorten(name, POINT_LETTERS))}<title>{safe(name)}</title></text>"
 
 
 def pair_legend(largest: float) -> str:
@@ -320,9 +329,9 @@ def _cell(box: tuple[float, float, float, float], value: float, opacity: str, to
     )
 
 
-def _pair_frame(slug: str, term: ShownTerm, marks: str) -> str:
+def _pair_frame(slug: str, term: ShownTerm, marks: str, bottom: int) -> str:
     y_name, x_name = (safe(shorten(name, FEATURE_LETTERS)) for name in term.features)
-    middle, center = LEFT + (WIDTH - LEFT - RIGHT) / 2, TOP + (HEIGHT - TOP - BOTTOM) / 2
+    middle, center = LEFT + (WIDTH - LEFT - RIGHT) / 2, TOP + (HEIGHT - TOP - bottom) / 2
     description = (
         f"From {signed(term.values.min())} to {signed(term.values.max())} log-odds in addition to the main effects."
     )
