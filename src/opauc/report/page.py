@@ -42,16 +42,13 @@ from opauc.report.inputs import (
     WeightRow,
 )
 from opauc.report.operating_points import operating_points
+from opauc.report.pair_chart import is_beyond_error, largest_value, pair_chart, pair_legend
 from opauc.report.style import style_sheet
 from opauc.report.summary import in_short, interval_note, page_contents, page_facts, shown_point, training_note
 from opauc.report.term_charts import (
     curve_chart,
-    is_beyond_error,
-    largest_value,
     level_chart,
     n_levels,
-    pair_chart,
-    pair_legend,
     shown_levels,
     waterfall_chart,
 )
