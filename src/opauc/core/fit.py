@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from opauc.core.labels import ClassLabels
 from opauc.core.mergeable import FeatureSpread
 from opauc.core.packed_sums import SegmentSums
-from opauc.core.scorer import Scorer
+from opauc.core.scorer import Scorer, WeightScorer
 from opauc.core.transaction import Rollback
 from opauc.errors import Part, UnsupportedOperationError
 from opauc.types import (
@@ -52,6 +52,8 @@ class Fit(ABC):
     family: ClassVar[str]
     # Whether it has what training needs, and not only what scoring needs.
     can_train: ClassVar[bool] = True
+    # Whether rows become columns of a basis, with which other fits of the family can begin.
+    has_basis: ClassVar[bool] = False
     # Progressive validation computes the weights again when the number of rows has grown by this factor.
     look_growth: ClassVar[float] = 1.5
 
@@ -95,8 +97,22 @@ class Fit(ABC):
         """How much each feature varies among the rows so far; None where that is not known."""
         return None
 
+    @property
+    def feature_means(self) -> Floats | None:
+        """The mean of each feature over the rows so far; None where it is not known."""
+        return None
+
+    @property
+    def input_aucs(self) -> Floats | None:
+        """AUC of each input by itself on rows of the initial sample; None where it is not known."""
+        return None
+
     def penalty_path(self) -> PenaltyPath | None:
         """Return the choice of the penalty and the weights for each candidate; None where none was chosen."""
+        return None
+
+    def auc_by_moments(self, part: Self) -> float | None:  # noqa: ARG002
+        """Return the AUC on the rows of another fit, by its class moments as if scores were normal; None without."""
         return None
 
     @abstractmethod
@@ -236,7 +252,7 @@ class BatchFit(Fit):
 
     family: ClassVar[str] = "batch"
 
-    fitted_scorer: Scorer
+    fitted_scorer: WeightScorer
     attributes: Settings = field(default_factory=dict)
     size: int = 2  # number of classes
 
@@ -256,7 +272,7 @@ class BatchFit(Fit):
         raise self._unsupported()
 
     @property
-    def scorer(self) -> Scorer:
+    def scorer(self) -> WeightScorer:
         """The scorer of rows."""
         return self.fitted_scorer
 
@@ -362,6 +378,13 @@ class FitFactory(Protocol):
 
     def for_classes(self, n_classes: int) -> FitFactory:
         """Return the factory of fits of so many classes; raise UnsupportedOperationError where there are none."""
+
+    def for_segments(self) -> FitFactory:
+        """Return the factory of fits of segments, which merge: files fix before the pass what the fits share."""
+
+    @property
+    def begins_fixed(self) -> bool:
+        """Whether all that its fits share is fixed before their first row."""
 
 
 class IncompatibleSolverError(ValueError):

@@ -25,6 +25,7 @@ from opauc.errors import IncompatibleMomentsError, OpaucError, Parameter, Unread
 from opauc.types import Array, Arrays, Floats, Json, NamedArrays, Settings
 
 if TYPE_CHECKING:
+    from opauc.data.schema.table import TableSchema
     from opauc.data.table_source import Source
 
 # The kind of a model file.
@@ -67,6 +68,10 @@ class RowReading(Protocol):
     @property
     def input_names(self) -> tuple[str, ...] | None:
         """Names of the numbers that a row becomes, None where they have none."""
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of tables whose columns become numbers as they are; None where there is none."""
 
     def category_names(self) -> Sequence[Mapping[int, str]] | None:
         """Return the category that each number of an input stands for, None where there is no table."""

@@ -25,6 +25,8 @@ from opauc.core.transaction import Rollback
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError, UnsupportedOperationError
 from opauc.linear.exact_cv import PenaltySelector, Selection
 from opauc.linear.maps import LinearMap
+from opauc.linear.moments.classes import ClassMoments, GroupMoments
+from opauc.linear.moments.folds import FoldMoments
 from opauc.linear.multiclass.scorer import MulticlassScorer
 from opauc.linear.multiclass.solver import MulticlassSolution, MulticlassSolver
 from opauc.linear.scorer import LinearScorer
@@ -126,6 +128,19 @@ class LinearFit(Fit):
     def feature_spread(self) -> FeatureSpread | None:
         """How much each feature varies among the rows so far; None where that is not known."""
         return self.solver.feature_spread(self.state) if self.map is None else None
+
+    @property
+    def feature_means(self) -> Floats | None:
+        """The mean of each feature over the rows so far; None where the moments are not those of rows."""
+        if self.map is not None or not self.solver.has_statistics:
+            return None
+        moments = self._whole_moments
+        return moments.total().mean if isinstance(moments, GroupMoments) else None
+
+    def auc_by_moments(self, part: LinearFit) -> float | None:
+        """Return the AUC on the rows of another fit, by its moments as if scores were normal; None without moments."""
+        moments = part._whole_moments if part.counts.all_seen else None
+        return moments.binormal_auc(self.scorer.weights) if isinstance(moments, ClassMoments) else None
 
     @property
     def chosen_settings(self) -> dict[str, float]:
@@ -342,6 +357,11 @@ class LinearFit(Fit):
         if not np.isfinite(solution.scorer.weights).all():
             raise overflows()
         return solution
+
+    @property
+    def _whole_moments(self) -> LabeledSums:
+        """The moments of all folds together."""
+        return self.moments.whole() if isinstance(self.moments, FoldMoments) else self.moments
 
     def _moments_solver(self) -> MergeableSolver[Any]:
         """Return the solver, which keeps exact moments of classes or of folds."""

@@ -150,6 +150,15 @@ class LinearFactory:
         """Return the factory of fits of so many classes."""
         return replace(self, n_classes=n_classes)
 
+    def for_segments(self) -> LinearFactory:
+        """Return itself: its fits share their parameters alone."""
+        return self
+
+    @property
+    def begins_fixed(self) -> bool:
+        """True: nothing is fixed by rows."""
+        return True
+
 
 def opauc_factory(parameters: Settings, estimator: str = "OPAUC", device: str | None = None) -> LinearFactory:
     """Return how the parameters of `OPAUC` become a fit."""

@@ -77,6 +77,11 @@ class OrdinalReading:
         """Names of the numbers that a row becomes, None of arrays."""
         return None if self.columns is None else self.columns.inputs
 
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of tables, None of arrays."""
+        return self.columns
+
     def category_names(self) -> Sequence[Mapping[int, str]] | None:
         """Return the category that each number of an input stands for, None of arrays."""
         return None if self.columns is None else self.columns.category_names()

@@ -89,6 +89,10 @@ class OneHotReading:
         names = self.feature_names()
         return None if names is None else tuple(names)
 
+    @property
+    def schema(self) -> None:
+        """None: categories become features."""
+
     def category_names(self) -> None:
         """Return None: each category has a feature of its own."""
 
