@@ -73,6 +73,9 @@ class RowReading(Protocol):
     def schema(self) -> TableSchema | None:
         """The schema of tables whose columns become numbers as they are; None where there is none."""
 
+    def column_kinds(self) -> dict[str, str] | None:
+        """Return the kind of each column of a table by its name, None where there is no table."""
+
     def category_names(self) -> Sequence[Mapping[int, str]] | None:
         """Return the category that each number of an input stands for, None where there is no table."""
 

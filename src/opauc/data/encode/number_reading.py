@@ -82,6 +82,10 @@ class OrdinalReading:
         """The schema of tables, None of arrays."""
         return self.columns
 
+    def column_kinds(self) -> dict[str, str] | None:
+        """Return the kind of each column by its name, None of arrays."""
+        return None if self.columns is None else {column.name: column.kind for column in self.columns.columns}
+
     def category_names(self) -> Sequence[Mapping[int, str]] | None:
         """Return the category that each number of an input stands for, None of arrays."""
         return None if self.columns is None else self.columns.category_names()
