@@ -16,7 +16,7 @@ from rich.text import Text
 # A line of a docstring that begins so is an example.
 EXAMPLE = "Example: "
 # How the value of an option is shown, by its type, where it has no metavar.
-VALUES = {int: "NUMBER", float: "NUMBER", Path: "FILE"}
+VALUES: dict[type, str] = {int: "NUMBER", float: "NUMBER", Path: "FILE"}
 INDENT = "  "
 OPTIONS, LINEAR = "Options", "Linear models"
 # Columns of the text, at most, and of the names of options.

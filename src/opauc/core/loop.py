@@ -87,9 +87,9 @@ class Trainer:
         fit: Fit | None = None,
         monitor: Any = None,
     ) -> None:
-        self.factory = factory
-        self.pending = PendingBatches(labels or ClassLabels())
-        self.position = ResumePosition()
+        self.factory: FitFactory = factory
+        self.pending: PendingBatches = PendingBatches(labels or ClassLabels())
+        self.position: ResumePosition = ResumePosition()
         self.monitor: Any = NoMonitor() if monitor is None else monitor
         self._fit, self._width = fit, None if fit is None else fit.n_features
 

@@ -25,7 +25,7 @@ from opauc.serving.requests import (
     parse_labeled,
     parse_rows,
 )
-from opauc.serving.settings import ServeSettings
+from opauc.serving.settings import Limits, ServeSettings
 
 with needed("starlette", "serve"):
     from starlette.applications import Starlette
@@ -79,8 +79,10 @@ class Service:
     """A model file behind HTTP."""
 
     def __init__(self, settings: ServeSettings) -> None:
-        self.settings, self.limits, self.metrics = settings, settings.limits, Metrics()
-        self.model = LiveModel(settings, self.metrics)
+        self.settings: ServeSettings = settings
+        self.limits: Limits = settings.limits
+        self.metrics: Metrics = Metrics()
+        self.model: LiveModel = LiveModel(settings, self.metrics)
         self.learner: Learner | None = None
 
     def app(self) -> Starlette:

@@ -247,7 +247,7 @@ class SegmentBuffer:
     """Rows that wait for their segments: they are added to the files when they fill the memory that is allowed."""
 
     def __init__(self, factory: FitFactory, writer: CubeWriter, policy: CubePolicy = CUBE_POLICY) -> None:
-        self.n_rows = 0
+        self.n_rows: int = 0
         self._factory, self._writer, self._policy = factory, writer, policy
         self._parts: dict[Values, list[tuple[Rows, Labels, NDArray[np.int64]]]] = {}
         self._bytes, self._width = 0, 0
