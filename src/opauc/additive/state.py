@@ -457,7 +457,7 @@ class AdditiveFit(Fit):
 
         return ScoringOnlyFit.of(self)
 
-    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
+    def to_parts(self) -> tuple[Json, Arrays]:
         """Return the settings, and all arrays under flat names."""
         arrays: Arrays = {"categorical": self.categorical.copy(), "seed": np.array(self.seed, np.uint64)}
         arrays["initial"] = self.initial.keys.copy()
@@ -483,7 +483,6 @@ class AdditiveFit(Fit):
         header: Settings,
         arrays: NamedArrays,
         n_features: int,  # noqa: ARG003
-        can_train: bool = True,  # noqa: ARG003
     ) -> AdditiveFit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
         checked = json_as(AdditiveHeader, header, "fit")

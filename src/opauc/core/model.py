@@ -321,7 +321,9 @@ class CheckpointHeader(Header):
 
 def model_parts(model: Model, with_scorer: bool = True) -> tuple[Json, Arrays]:
     """Return the header and the arrays of a model, as `model_from_parts` takes them."""
-    fit, arrays = model.fit.to_parts(with_scorer)
+    fit, arrays = model.fit.to_parts()
+    if with_scorer:
+        arrays |= model.fit.scorer_arrays()
     header: Json = {
         "estimator": model.estimator,
         "parameters": {name: plain(value) for name, value in model.parameters.items()},
@@ -355,7 +357,8 @@ def model_from_parts(
         reading = READINGS[json_as(str, saved.get("kind"), "reading")].from_json(
             {name: value for name, value in saved.items() if name != "kind"}
         )
-    fit: Fit = FITS[checked["family"]].from_parts(checked["fit"], arrays, width, can_train)
+    family: type[Fit] = FITS[checked["family"]]
+    fit = (family.from_parts if can_train else family.scoring_from_parts)(checked["fit"], arrays, width)
     if reading is None and fit.n_features != width:
         raise ValueError(f"expected {fit.n_features} features, got {width}")
     classes = labels_from_json(checked["classes"])

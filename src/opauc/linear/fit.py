@@ -313,21 +313,32 @@ class LinearFit(Fit):
             f"{operation} needs solver='exact': the state of {self._described()} depends on each row in turn"
         )
 
-    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:
-        """Return the solver's settings, and the arrays of its state, its map and its scorer."""
+    def to_parts(self) -> tuple[Json, Arrays]:
+        """Return the solver's settings, and the arrays of its state and its map."""
         settings = {name: plain(value) for name, value in self.solver.settings().items()}
         header: Json = {"solver": self.solver.name, "settings": settings, "fitted": dict(self.attributes)}
         arrays: Arrays = {f"state.{name}": array for name, array in self.solver.to_arrays(self.state).items()}
         if self.map is not None:
             header["map"] = type(self.map).__name__
             arrays |= {f"map.{name}": array for name, array in self.map.to_arrays().items()}
-        if with_scorer:
-            arrays |= {f"scorer.{name}": array for name, array in self.scorer.to_arrays().items()}
         return header, arrays
 
+    def scorer_arrays(self) -> Arrays:
+        """Return the weights: scoring needs no statistics."""
+        return {f"scorer.{name}": array for name, array in self.scorer.to_arrays().items()}
+
     @classmethod
-    def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool = True) -> Fit:
+    def scoring_from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int) -> Fit:
+        """Return the scorer of these parts; raise ValueError unless a fit can have them."""
+        return cls._from_parts(header, arrays, n_features, can_train=False)
+
+    @classmethod
+    def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int) -> Fit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
+        return cls._from_parts(header, arrays, n_features, can_train=True)
+
+    @classmethod
+    def _from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool) -> Fit:
         checked = json_as(LinearHeader, header, "fit")
         attributes, name, solver = checked["fitted"], checked["solver"], None
         if name is not None:
