@@ -167,7 +167,7 @@ class LabeledSample(NamedTuple):
     def add_to(self, start: AdditiveLogistic, basis: Basis, at: NDArray[np.int64]) -> AdditiveLogistic:
         """Return a model of no rows with some of the rows added."""
 
-        def add(shard: slice, first: bool) -> AdditiveLogistic:  # noqa: ARG001  all shards start without rows
+        def add(shard: slice, _first: bool) -> AdditiveLogistic:  # all shards start without rows
             rows = at[shard]
             return start.update_initial(encode_rows(basis, self.rows[rows], self.labels[rows], self.weights[rows]))
 
