@@ -383,6 +383,29 @@ class ConstraintPolicy:
     max_iterations_per_row: int = 30  # of non-negative least squares; about one is usual
 
 
+@dataclass(frozen=True)
+class GroupPolicy:
+    """Which groups have a level of their own where rows are ranked within groups, and how levels are fitted.
+
+    Examples
+    --------
+    >>> from opauc.additive.policy import GROUP_POLICY
+    >>> GROUP_POLICY.max_levels
+    8192
+    """
+
+    min_rows: int = 2  # initial rows of a group with a level: one row has no pair
+    max_levels: int = 2**15  # at most, those of the most initial rows; rows of other groups are not used
+    max_products: int = 2**23  # levels times columns: 64 MiB of sums
+    # Curvature added to that of a level. Levels that are shrunken leave a part of the base rates to the features
+    # (experiments/additive_groups.py); with nothing at all the intercept would be undetermined.
+    level_penalty: float = 1e-3
+    refine_steps: int = 3  # Newton steps of columns and levels on the initial sample, from the fit without levels
+    level_steps: int = 8  # Newton steps of the levels at most, given the columns
+    level_tolerance: float = 1e-3  # log-odds; when no level moves by more, these steps end
+
+
+GROUP_POLICY = GroupPolicy()
 SEARCH_POLICY, TREE_POLICY, CODE_POLICY = SearchPolicy(), TreePolicy(), CodePolicy()
 CROSSED_POLICY, CONSTRAINT_POLICY = CrossedPolicy(), ConstraintPolicy()
 
@@ -413,6 +436,7 @@ class AdditivePolicy:
     crossed: CrossedPolicy = CROSSED_POLICY
     leak: LeakPolicy = LEAK_POLICY
     top: PartialAucPolicy = TOP_POLICY
+    group: GroupPolicy = GROUP_POLICY
 
 
 ADDITIVE_POLICY = AdditivePolicy()
