@@ -226,7 +226,8 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         array(['yes'], dtype='<U3')
         """
         in_memory = check_labels_given(type(self).__name__, X, y, label, sample_weight)
-        _check_groups_given(groups, in_memory)
+        if groups is not None and not in_memory:
+            raise _groups_of_stream()
         with changing(self) as transaction, self._threads():
             table = None if in_memory or sample_weight is not None else labeled_table(X, y, label)
             if table is not None:
@@ -287,7 +288,8 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         array([-1,  1])
         """
         in_memory = check_labels_given(type(self).__name__, X, y, label, sample_weight)
-        _check_groups_given(groups, in_memory)
+        if groups is not None and not in_memory:
+            raise _groups_of_stream()
         with changing(self) as transaction, self._threads():
             first = not self.__sklearn_is_fitted__()
             warned = set() if first else {(type(warning), warning.name) for warning in self._warnings()}
@@ -410,10 +412,9 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         return tags
 
 
-def _check_groups_given(groups: ArrayLike | None, in_memory: bool) -> None:
-    """Raise where groups come with a stream of rows, which has no row numbers to find them by."""
-    if groups is not None and not in_memory:
-        raise ParameterError(
-            Parameter("groups"), " are for rows in memory with labels as y; of a table or a stream `opauc.train` takes "
-            "the column of groups by its name",
-        )  # fmt: skip
+def _groups_of_stream() -> ParameterError:
+    """Return the error of groups that come with a stream of rows, which has no row numbers to find them by."""
+    return ParameterError(
+        Parameter("groups"), " are for rows in memory with labels as y; of a table or a stream `opauc.train` takes "
+        "the column of groups by its name",
+    )  # fmt: skip

@@ -79,7 +79,8 @@ class GAMTraining(FittedGAM):
         n_rows, seed = data.n_rows, random_key(self.random_state)
         labeled = self._check(np.empty((n_rows, 0)), y, None, sample_weight)
         labels, weight, self.classes_ = labeled.labels, labeled.sample_weight, labeled.classes
-        keys, has_groups = labeled.with_groups(groups).groups, groups is not None
+        has_groups = groups is not None
+        keys = labeled.with_groups(groups).groups if has_groups else None
         for name in ("_reading", "_threshold"):
             self.__dict__.pop(name, None)
 
@@ -134,7 +135,7 @@ class GAMTraining(FittedGAM):
             labeled = self._check(np.empty((data.n_rows, 0)), y, classes, sample_weight)
             rows, columns = data.encode(None, labeled.labels, keep_constant=True)
             batch = labeled._replace(rows=rows)
-        batch = batch.with_groups(groups)
+        batch = batch if groups is None else batch.with_groups(groups)
         self.classes_ = batch.classes
         self._set_columns(columns)
         trainer = Trainer(self._factory(has_groups=groups is not None), fit=fit)
