@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple, TypedDict
+from typing import ClassVar, NamedTuple, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -279,6 +279,12 @@ class AdditiveFit(Fit):
         """Return the fit with its basis fixed, and the reading without the categories that have no level."""
         fit = self.with_basis()
         return fit, fit.trim_reading(reading)
+
+    @overload
+    def trim_reading(self, reading: OrdinalReading) -> OrdinalReading: ...
+
+    @overload
+    def trim_reading(self, reading: RowReading) -> RowReading: ...
 
     def trim_reading(self, reading: RowReading) -> RowReading:
         """Return the reading without the categories that have no level of their own, once the basis is fixed."""

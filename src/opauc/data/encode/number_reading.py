@@ -82,6 +82,10 @@ class OrdinalReading:
         """The schema of tables, None of arrays."""
         return self.columns
 
+    @property
+    def encoding(self) -> None:
+        """None: categories stay numbers."""
+
     def column_kinds(self) -> dict[str, str] | None:
         """Return the kind of each column by its name, None of arrays."""
         return None if self.columns is None else {column.name: column.kind for column in self.columns.columns}
