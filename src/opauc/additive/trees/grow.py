@@ -147,9 +147,15 @@ def relative_codes(
 
     They are sparse where they are few among the entries of the columns that vary.
     """
-    relative = np.subtract(codes, usual, dtype=np.float32)
-    some = relative[:: max(1, len(codes) // MODE_ROWS)]
-    return csr_array(relative) if np.count_nonzero(some) < SPARSE_SHARE * len(some) * n_varying else relative
+    some = codes[:: max(1, len(codes) // MODE_ROWS)]
+    if np.count_nonzero(some != usual) >= SPARSE_SHARE * len(some) * n_varying:
+        return np.subtract(codes, usual, dtype=np.float32)
+    differs = codes != usual
+    ends = np.append(0, np.cumsum(np.count_nonzero(differs, axis=1))).astype(np.int32)
+    at = np.flatnonzero(differs)
+    columns = (at % codes.shape[1]).astype(np.int32)
+    values = np.subtract(codes.ravel()[at], usual[columns], dtype=np.float32)
+    return csr_array((values, columns, ends), shape=codes.shape)
 
 
 def _boost(booster: Any, max_trees: int, growth: Growth) -> int:
