@@ -129,7 +129,7 @@ def grow_ensemble(
         params=parameters,
     )
     booster = lightgbm.Booster(parameters, data).add_valid(held_out, "validation")
-    best_size = _boost(booster, max(1, max_leaves // n_leaves), growth)
+    best_size = _boost(booster, max(1, max_leaves // n_leaves), growth, growth.patience_for(rows.labels.size))
     text = booster.model_to_string(num_iteration=best_size)
     return read_trees(text, codes, usual)
 
@@ -158,7 +158,7 @@ def relative_codes(
     return csr_array((values, columns, ends), shape=codes.shape)
 
 
-def _boost(booster: Any, max_trees: int, growth: Growth) -> int:
+def _boost(booster: Any, max_trees: int, growth: Growth, patience: int) -> int:
     """Add trees until the AUC of the validation rows stops rising; return how many trees it is highest with."""
     best_auc, best_size = -np.inf, 1
     for size in range(1, max_trees + 1):
@@ -168,7 +168,7 @@ def _boost(booster: Any, max_trees: int, growth: Growth) -> int:
             auc = booster.eval_valid()[0][2]
             if auc > best_auc + growth.min_progress:
                 best_auc, best_size = auc, size
-            elif size - best_size >= growth.patience:
+            elif size - best_size >= patience:
                 break
         if is_finished:
             break
