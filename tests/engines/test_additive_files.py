@@ -157,7 +157,7 @@ def test_compressed_files_train_in_shards_with_the_basis_of_a_model_and_are_refu
     rows = encode(model, table)
     # Rows that the basis was made of are recognized, wherever they come from.
     assert_allclose(trained.model.scorer.scores(rows), model.scorer.scores(rows), rtol=0, atol=1e-8)
-    with pytest.raises(UnsupportedOperationError, match="fix no basis for shards: they are processed by one core"):
+    with pytest.raises(UnsupportedOperationError, match="so that shards have no basis to begin with"):
         in_shards(compressed)
 
 
