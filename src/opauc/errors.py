@@ -19,8 +19,8 @@ InputWarning                  (UserWarning) a guess about the data that may be w
 DivergenceWarning             (UserWarning) weights far worse than zero weights: the step size looks too large
 TreesUnavailableWarning       (UserWarning) LightGBM cannot be loaded: the model has no trees
 
-All errors but `OpaucError` itself are a `ValueError` too: code that catches those of scikit-learn catches them. A
-parameter of an estimator that is wrong by itself, such as ``alpha=-1``, raises a plain `ValueError`, as in scikit-learn.
+All errors but `OpaucError` itself are a `ValueError` too: code that catches those of scikit-learn catches them. As in
+scikit-learn, a parameter of an estimator that is wrong by itself, such as ``alpha=-1``, raises a plain `ValueError`.
 The messages of the command name options in place of parameters.
 """
 
@@ -158,7 +158,7 @@ class UnknownNameError(OpaucError, KeyError, ValueError):
     >>> opauc.export(model, "model.js", to="javascript")
     Traceback (most recent call last):
         ...
-    opauc.errors.UnknownNameError: unknown format of export 'javascript'; expected one of json, js, c, onnx, sql, scorecard
+    opauc.errors.UnknownNameError: unknown format of export 'javascript'; expected one of json, js, ...
     """
 
     def __str__(self) -> str:
