@@ -163,7 +163,7 @@ def test_compressed_files_train_in_shards_with_the_basis_of_a_model_and_are_refu
 
 def test_few_rows_fix_no_basis_for_shards(tmp_path):
     path = write_csv(tmp_path / "few.csv", raw_table(500))
-    with pytest.raises(UnsupportedOperationError, match="processed by one core"):
+    with pytest.raises(UnsupportedOperationError, match="have no basis to begin with"):
         in_shards([path])
 
 
