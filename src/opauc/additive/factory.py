@@ -101,9 +101,9 @@ class AdditiveFactory:
         init_size = int(with_init_size(self.settings(), 0, policy).init_size)
         if self.initial is None or not self.shards:
             raise UnsupportedOperationError(
-                f"up to {fitted_whole(init_size, policy):,} rows, and rows that cannot be sampled before the pass "
-                "(compressed files, labels of more than two classes), fix no basis for shards: they are processed by "
-                "one core"
+                f"these rows are trained on by one process: they are at most {fitted_whole(init_size, policy):,}, or "
+                "cannot be sampled before the pass (compressed files, labels of more than two classes), so that shards "
+                "have no basis to begin with; leave out the engine and the number of jobs"
             )
         return Sharding(min_rows=min(policy.rows_per_shard, init_size), pieces=policy.shards_per_row_group)
 

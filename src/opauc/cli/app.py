@@ -123,6 +123,8 @@ def message_of(error: Exception | str, arguments: Sequence[str]) -> str:
     if hasattr(error, "format_message"):
         near, option = getattr(error, "possibilities", None), getattr(error, "option_name", "")
         text = unknown_name("option", option, near) if near else str(error.format_message())
+        if option and not near:
+            text = f"unknown option {option!r}; opauc {arguments[0]} --help lists all"
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, Message):
