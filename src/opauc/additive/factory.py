@@ -101,9 +101,9 @@ class AdditiveFactory:
         init_size = int(with_init_size(self.settings(), 0, policy).init_size)
         if self.initial is None or not self.shards:
             raise UnsupportedOperationError(
-                f"up to {fitted_whole(init_size, policy):,} rows, and rows that cannot be sampled before the pass "
-                "(compressed files, labels of more than two classes), fix no basis for shards: they are processed by "
-                "one core"
+                f"these rows are trained on by one process: they are at most {fitted_whole(init_size, policy):,}, or "
+                "cannot be sampled before the pass (compressed files, labels of more than two classes), so that shards "
+                "have no basis to begin with; leave out the engine and the number of jobs"
             )
         return Sharding(min_rows=min(policy.rows_per_shard, init_size), pieces=policy.shards_per_row_group)
 
@@ -120,6 +120,15 @@ class AdditiveFactory:
                 Parameter("groups"), f": an additive model with groups takes two classes, got {n_classes}"
             )
         return replace(self, n_classes=n_classes)
+
+    def for_segments(self) -> AdditiveFactory:
+        """Return the factory of fits of one basis, which files fix before the pass."""
+        return replace(self, fixes_basis=True)
+
+    @property
+    def begins_fixed(self) -> bool:
+        """Whether there is a basis to begin with."""
+        return self.initial is not None and self.initial.fixed is not None
 
     def with_basis_of(self, fit: AdditiveFit) -> AdditiveFactory:
         """Return the factory of fits that begin with the basis of another and merge with it."""

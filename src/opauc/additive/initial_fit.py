@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, hstack
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
+from opauc.additive.basis.ensemble import TreeEnsemble
 from opauc.additive.basis.group_levels import GroupLevels
 from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.main_effects import MainEffect, main_effects
@@ -44,7 +45,7 @@ from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
 from opauc.additive.trees.blend import TREES, Blend, ValidationRows, average_ensembles
 from opauc.additive.trees.grow import CodedRows, GrowthLimits, code_folds, cross_fit, grow_ensemble
-from opauc.core.threads import count_threads
+from opauc.core.threads import count_threads, work_beside
 from opauc.errors import Parameter, ParameterError
 from opauc.types import Floats, Labels
 
@@ -118,49 +119,60 @@ def fit_basis(
     no_more_rows = labels.size < int(with_init_size(settings, 0, policy.sample).init_size)
     few_rows = no_more_rows and policy.tree.cross_fits(labels.size, settings.effort)
     n_validation = policy.tree.n_validation(labels.size) if may_join and not few_rows else 0
-    held_out = validation = order[:n_validation]
-    others = order[n_validation:]
-    drawn = draw_search_rows(ranked(others), labels, policy.sample)
-    at = drawn.rows
-    groups = None if levels is None else GroupedFit(levels, levels.places(all_rows[at, -1]), policy.group)
-    mass = balance_classes(labels[at], weights[at])
-    sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
-    effects = choose_main_effects(sample, settings, categorical, policy.search)
-    effects = drop_weak_effects(effects, [sample], settings.max_columns)
-    mains = Basis.of_effects(effects)
-    search = InteractionSearch(mains, effects, sample, settings, policy.search, policy.smoothing, may_join, groups)
-    basis, fit = search.fit()
-    if groups is not None:
-        sample = sample._replace(offset=fit.scores - basis.products(sample.numbers, fit.weights))
-    uncoded = constraints.uncoded.union(settings.numeric)
-    coded = find_coded_inputs(effects, sample, fit.scores, policy.code, uncoded)
-    random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
-    aucs = measure_inputs(sample, categorical, policy.leak)
-    basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
-    if settings.interactions == AUTO:
-        may_cross = CrossingRule(constraints.uncoded, settings.interaction_constraints)
-        crossed = find_crossed_codes(basis, sample, fit, not no_more_rows, settings.numeric, policy.crossed, may_cross)
-        basis = replace(basis, crossed=crossed)
-    initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
-    if has_groups:
-        basis, initial = with_group_levels(basis, initial, all_rows[others], labels[others], weights[others], policy)
-    start = AdditiveLogistic.start(basis_columns(basis, constraints), initial)
+    held_out, others = order[:n_validation], order[n_validation:]
+    used_held_out, used_others = ranked(held_out), ranked(others)
     parts = LabeledSample(all_rows, labels, weights, categorical)
-    additive = basis
-    model = parts.add_to(start, basis, others)
-    order, validation, others = ranked(order), ranked(validation), ranked(others)
-    if may_join:
-        growths = policy.tree.growths(settings.effort, few_rows)
-        limits = GrowthLimits(tuple(constraints.directions), settings.interaction_constraints)
+    growths = policy.tree.growths(settings.effort, few_rows)
+    limits = GrowthLimits(tuple(constraints.directions), settings.interaction_constraints)
+    n_threads = max(1, count_threads() - 1)  # one more searches for the basis meanwhile
+
+    def grow(levels: GroupLevels | None = None, offsets: Sequence[Floats] = ()) -> GrownTrees:
         if few_rows:
-            blend, lambdas = cross_fit_trees(basis, model, parts, order, growths, seed, policy, limits)
-        else:
-            blend, lambdas = grow_trees(basis, model, parts, validation, others, growths, seed, policy, limits)
-        basis, blend = accept_trees(basis, blend, policy.tree)
+            return cross_fit_trees(parts, used, growths, seed, policy.tree, limits, n_threads, levels, offsets)
+        return grow_trees(parts, used_held_out, used_others, growths, seed, policy.tree, limits, n_threads, levels)
+
+    # Trees of rows in groups grow beside the levels of these, which the search has to find first.
+    grows_meanwhile = may_join and not has_groups
+    with work_beside(lambda: grow() if grows_meanwhile else None) as wait_for_trees:
+        drawn = draw_search_rows(used_others, labels, policy.sample)
+        at = drawn.rows
+        groups = None if levels is None else GroupedFit(levels, levels.places(all_rows[at, -1]), policy.group)
+        mass = balance_classes(labels[at], weights[at])
+        sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
+        effects = choose_main_effects(sample, settings, categorical, policy.search)
+        effects = drop_weak_effects(effects, [sample], settings.max_columns)
+        mains = Basis.of_effects(effects)
+        search = InteractionSearch(mains, effects, sample, settings, policy.search, policy.smoothing, may_join, groups)
+        basis, fit = search.fit()
+        if groups is not None:
+            sample = sample._replace(offset=fit.scores - basis.products(sample.numbers, fit.weights))
+        uncoded = constraints.uncoded.union(settings.numeric)
+        coded = find_coded_inputs(effects, sample, fit.scores, policy.code, uncoded)
+        random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
+        aucs = measure_inputs(sample, categorical, policy.leak)
+        basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
+        if settings.interactions == AUTO:
+            may_cross = CrossingRule(constraints.uncoded, settings.interaction_constraints)
+            more_rows, numeric = not no_more_rows, settings.numeric
+            crossed = find_crossed_codes(basis, sample, fit, more_rows, numeric, policy.crossed, may_cross)
+            basis = replace(basis, crossed=crossed)
+        initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
+        if has_groups:
+            found = all_rows[others], labels[others], weights[others]
+            basis, initial = with_group_levels(basis, initial, *found, policy)
+        start = AdditiveLogistic.start(basis_columns(basis, constraints), initial)
+        additive = basis
+        model = parts.add_to(start, basis, others)
+        trees = wait_for_trees()
+    if may_join:
+        judge, judged = (cross_fit_additive, used) if few_rows else (score_held_out, used_held_out)
+        unseen = judge(basis, model, parts, judged, policy)
+        trees = trees or grow(basis.group_levels, unseen.offsets)
+        basis, blend = accept_trees(basis, start_blend(unseen, trees, policy.tree, frozen=few_rows), policy.tree)
         model = model.merge_initial(parts.add_to(start, basis, held_out)) if n_validation else model
-        model = replace(model, columns=basis_columns(basis, constraints), blend=blend, lambdas=lambdas)
+        model = replace(model, columns=basis_columns(basis, constraints), blend=blend, lambdas=unseen.lambdas)
     if settings.objective == PAUC:
-        model = choose_objective(additive, model, parts.judged(additive, order, policy), settings.max_fpr, policy)
+        model = choose_objective(additive, model, parts.judged(additive, used, policy), settings.max_fpr, policy)
     return BasisModel(basis, model.with_candidates())
 
 
@@ -175,9 +187,10 @@ class LabeledSample(NamedTuple):
     weights: Floats
     categorical: NDArray[np.bool_]
 
-    def coded(self, codes: ValueCodes, at: NDArray[np.int64], weights: Floats, basis: Basis) -> CodedRows:
-        """Return some of the rows as codes, with other weights and the offsets that a basis has for their groups."""
-        levels = basis.group_levels
+    def coded(
+        self, codes: ValueCodes, at: NDArray[np.int64], weights: Floats, levels: GroupLevels | None = None
+    ) -> CodedRows:
+        """Return some of the rows as codes, with other weights and the offsets that levels give their groups."""
         places = None if levels is None else levels.places(self.rows[at, -1])
         offset = None if levels is None or places is None else levels.offsets_at(places)
         return CodedRows(codes.of_rows(self.inputs(at)), self.labels[at], weights, offset, places)
@@ -202,7 +215,7 @@ class LabeledSample(NamedTuple):
     def add_to(self, start: AdditiveLogistic, basis: Basis, at: NDArray[np.int64]) -> AdditiveLogistic:
         """Return a model of no rows with some of the rows added."""
 
-        def add(shard: slice, first: bool) -> AdditiveLogistic:  # noqa: ARG001  all shards start without rows
+        def add(shard: slice, _first: bool) -> AdditiveLogistic:  # all shards start without rows
             rows = at[shard]
             return start.update_initial(encode_rows(basis, self.rows[rows], self.labels[rows], self.weights[rows]))
 
@@ -225,87 +238,126 @@ def accept_trees(basis: Basis, blend: Blend | None, policy: TreePolicy) -> tuple
     return basis.with_trees(blend.ensemble if joins else None, gain), blend if joins else None
 
 
+class GrownTrees(NamedTuple):
+    """Ensembles with their scores of validation rows, which they have not seen, and the rows they are grown on."""
+
+    ensembles: list[TreeEnsemble]
+    scores: list[Floats]
+    rows: CodedRows
+    validation: CodedRows
+
+
 def grow_trees(
-    basis: Basis,
-    model: AdditiveLogistic,
     sample: LabeledSample,
     validation: NDArray[np.int64],
     others: NDArray[np.int64],
     growths: Sequence[Growth],
     seed: int,
-    policy: AdditivePolicy,
+    policy: TreePolicy,
     limits: GrowthLimits,
-) -> tuple[Blend | None, Floats]:
-    """Return the blend with an ensemble that is grown on many rows and validated on others, and smoothing parameters.
-
-    `model` has the sums of the other rows only: neither the trees nor the additive part have seen the validation rows.
-    """
+    n_threads: int,
+    levels: GroupLevels | None = None,
+) -> GrownTrees:
+    """Return ensembles that are grown on many of the other rows, an ensemble per growth."""
     _, labels, weights, categorical = sample
-    grown = draw_tree_rows(others, labels, policy.tree)
+    grown = draw_tree_rows(others, labels, policy)
     at = grown.rows
-    own = sample.inputs(at)
-    codes = ValueCodes.of(own, labels[at], weights[at], categorical, policy.tree)
+    codes = ValueCodes.of(sample.inputs(at), labels[at], weights[at], categorical, policy)
     # Rows of a class of which few are drawn stand for the others.
-    coded = sample.coded(codes, at, weights[at] / grown.shares[labels[at]], basis)
-    held_out = sample.coded(codes, validation, weights[validation], basis)
-    max_leaves = policy.tree.max_leaves_of_all // len(growths)
-    n_threads = count_threads()
-    ensembles = [
-        grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, n_threads, limits) for growth in growths
-    ]
-    scored = [(one, one.products(held_out.codes, one.values)) for one in ensembles if one is not None]
-    additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
-    if not scored:
-        return None, lambdas
-    additive = basis.products(sample.inputs(validation), additive_weights)
-    ensemble, trees = average_ensembles([one for one, _ in scored], [scores for _, scores in scored], held_out)
-    validated = ValidationRows(held_out, additive, trees)
-    return Blend.start(ensemble, additive_weights, validated, coded.codes, policy=policy.tree), lambdas
+    coded = sample.coded(codes, at, weights[at] / grown.shares[labels[at]], levels)
+    held_out = sample.coded(codes, validation, weights[validation], levels)
+    max_leaves = policy.max_leaves_of_all // len(growths)
+    tried = [grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, n_threads, limits) for growth in growths]
+    ensembles = [one for one in tried if one is not None]
+    return GrownTrees(ensembles, [one.products(held_out.codes, one.values) for one in ensembles], coded, held_out)
 
 
 def cross_fit_trees(
-    basis: Basis,
-    model: AdditiveLogistic,
     sample: LabeledSample,
     order: NDArray[np.int64],
     growths: Sequence[Growth],
     seed: int,
-    policy: AdditivePolicy,
+    policy: TreePolicy,
     limits: GrowthLimits,
-) -> tuple[Blend | None, Floats]:
-    """Return the blend with ensembles of which each is grown without one fold of the rows and validated on it.
+    n_threads: int,
+    levels: GroupLevels | None = None,
+    offsets: Sequence[Floats] = (),
+) -> GrownTrees:
+    """Return ensembles of which each is the mean of several, grown without one fold of the rows and scoring it.
 
-    The additive part of a fold is solved for without its rows, on the basis of all rows.
+    Rows in groups have for each fold the offsets of `cross_fit_additive`.
     """
-    rows, labels, weights, categorical = sample
+    _, labels, weights, categorical = sample
+    folds = _assign_folds(labels[order], policy.n_folds)
+    inputs = by_columns(sample.rows[:, : categorical.size], order)
+    codes = code_folds(inputs, labels[order], weights[order], categorical, folds, policy)
+    coded = sample.coded(codes, order, weights[order], levels)
+    if offsets:
+        coded = coded._replace(offset=np.stack(offsets)[folds, np.arange(order.size)])
+    max_leaves = policy.max_leaves_of_all // (policy.n_folds * len(growths))
+    tried = [
+        cross_fit(codes, coded, folds, growth, max_leaves, seed, n_threads, limits, offsets or None)
+        for growth in growths
+    ]
+    parts = [part for part in tried if part is not None]
+    return GrownTrees([part.ensemble for part in parts], [part.scores for part in parts], coded, coded)
+
+
+class UnseenScores(NamedTuple):
+    """The scores that an additive model gives rows it has not seen, beside which trees are judged.
+
+    With them the weights and smoothing parameters of the model of all rows, and, where rows have groups and there is a
+    model for each fold, the offsets that each has for the groups of all rows.
+    """
+
+    scores: Floats
+    weights: Floats
+    lambdas: Floats
+    offsets: Sequence[Floats] = ()
+
+
+def score_held_out(
+    basis: Basis,
+    model: AdditiveLogistic,
+    sample: LabeledSample,
+    validation: NDArray[np.int64],
+    policy: AdditivePolicy,
+) -> UnseenScores:
+    """Return the scores of validation rows by a model that has the sums of the other rows only."""
+    weights, lambdas, *_ = model.solve(policy, narrow=True)
+    return UnseenScores(basis.products(sample.inputs(validation), weights), weights, lambdas)
+
+
+def cross_fit_additive(
+    basis: Basis,
+    model: AdditiveLogistic,
+    sample: LabeledSample,
+    order: NDArray[np.int64],
+    policy: AdditivePolicy,
+) -> UnseenScores:
+    """Return the scores of all rows, each by weights solved for without its fold, on the basis of all rows."""
+    rows, labels, weights, _ = sample
     folds = _assign_folds(labels[order], policy.tree.n_folds)
-    inputs = by_columns(rows[:, : categorical.size], order)
-    codes = code_folds(inputs, labels[order], weights[order], categorical, folds, policy.tree)
-    coded = sample.coded(codes, order, weights[order], basis)
-    additive, offsets = np.empty(order.size), list[Floats]()
+    scores, offsets = np.empty(order.size), list[Floats]()
     additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
     model = replace(model, lambdas=lambdas)
     for fold in range(policy.tree.n_folds):
         at = order[folds == fold]
         without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
         fold_weights = without.solve(policy, narrow=True).weights
-        additive[folds == fold] = basis.products(sample.inputs(at), fold_weights)
+        scores[folds == fold] = basis.products(sample.inputs(at), fold_weights)
         if basis.group_levels is not None:
             offsets.append(_held_out_offsets(basis.group_levels, fold_weights, basis, sample, order, folds != fold))
-    max_leaves = policy.tree.max_leaves_of_all // (policy.tree.n_folds * len(growths))
-    n_threads = count_threads()
-    if offsets:
-        coded = coded._replace(offset=np.stack(offsets)[folds, np.arange(order.size)])
-    parts = [
-        cross_fit(codes, coded, folds, growth, max_leaves, seed, n_threads, limits, offsets or None)
-        for growth in growths
-    ]
-    grown = [part for part in parts if part is not None]
-    if not grown:
-        return None, lambdas
-    ensemble, trees = average_ensembles([part.ensemble for part in grown], [part.scores for part in grown], coded)
-    validation = ValidationRows(coded, additive, trees)
-    return Blend.start(ensemble, additive_weights, validation, coded.codes, frozen=True, policy=policy.tree), lambdas
+    return UnseenScores(scores, additive_weights, lambdas, offsets)
+
+
+def start_blend(unseen: UnseenScores, trees: GrownTrees, policy: TreePolicy, frozen: bool = False) -> Blend | None:
+    """Return the blend of an additive model with trees, judged on rows that neither has seen; None without trees."""
+    if not trees.ensembles:
+        return None
+    ensemble, scores = average_ensembles(trees.ensembles, trees.scores, trees.validation)
+    validated = ValidationRows(trees.validation, unseen.scores, scores)
+    return Blend.start(ensemble, unseen.weights, validated, trees.rows.codes, frozen, policy)
 
 
 def _assign_folds(labels: Labels, n_folds: int) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 from scipy.sparse import csr_array
 
+from opauc.additive.effect_products import Products, products_gram, sparse_if_few
 from opauc.additive.kernels.gram import add_category_products
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import SMOOTHING_POLICY, SmoothingPolicy
@@ -270,13 +271,14 @@ def smooth_with_random_effects(
     n_inputs = int(group_index.max()) + 1
     n_estimated = n_inputs if level_penalty is None else n_inputs - 1
     effect_lambdas = np.append(np.ones(n_estimated), [] if level_penalty is None else [level_penalty])
+    products = sparse_if_few(effects.products)
     for _ in range(1 if rough else policy.random_effect_rounds):
-        system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs)
+        system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs, products)
         if n_estimated:
             estimated = _next_effect_lambdas(effects, group_index, system.solve(ROUGH_RESIDUAL), policy)
             effect_lambdas[:n_estimated] = estimated[:n_estimated]
         lambdas = smooth(*system.eliminated, penalties, lambdas, 1, policy).lambdas
-    system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs)
+    system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs, products)
     return MixedFit(*system.solve(ROUGH_RESIDUAL if rough else RELATIVE_RESIDUAL), lambdas, effect_lambdas)
 
 
@@ -302,6 +304,7 @@ class BorderedSystem:
     lambdas: Floats
     effect_lambdas: Floats  # one per category
     n_inputs: int
+    sparse_products: Products | None = None  # `sparse_if_few` of those of the effects, if that is known
 
     @cached_property
     def eliminated(self) -> tuple[Floats, Floats]:
@@ -312,9 +315,8 @@ class BorderedSystem:
         categories: it is an upper bound, so that the Schur complement stays
         positive definite.
         """
-        products, diagonal = self.effects.products, self._diagonal
-        scaled = products / np.sqrt(diagonal)[:, None]
-        gram = self.sums.gram - np.tril(blas.dsyrk(1.0, scaled.T, lower=1))
+        products, diagonal = self._products, self._diagonal
+        gram = self.sums.gram - products_gram(products, 1.0 / diagonal)
         return gram, self.sums.rhs - products.T @ (self.effects.rhs / diagonal)
 
     def solve(self, relative_residual: float = RELATIVE_RESIDUAL) -> tuple[Floats, Floats]:
@@ -362,6 +364,10 @@ class BorderedSystem:
         return solve_sparse
 
     @cached_property
+    def _products(self) -> Products:
+        return sparse_if_few(self.effects.products) if self.sparse_products is None else self.sparse_products
+
+    @cached_property
     def _diagonal(self) -> Floats:
         diagonal: Floats = self.n_inputs * self.effects.curvature + self.effect_lambdas
         return diagonal
@@ -380,7 +386,7 @@ class BorderedSystem:
 
     def _precondition(self, columns: Floats, effects: Floats) -> Direction:
         """Return the solution with the diagonal in place of the matrix of the random effects."""
-        products, diagonal = self.effects.products, self._diagonal
+        products, diagonal = self._products, self._diagonal
         of_effects = products.T @ (effects / diagonal)
         weights: Floats = lapack.dpotrs(self._factor, columns - of_effects, lower=0)[0]
         of_weights = products @ weights

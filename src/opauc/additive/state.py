@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple, TypedDict
+from typing import ClassVar, NamedTuple, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -126,6 +126,7 @@ class AdditiveFit(Fit):
     """
 
     family: ClassVar[str] = "additive"
+    has_basis: ClassVar[bool] = True
     # A solve costs as much as very many rows.
     look_growth: ClassVar[float] = 4.0
 
@@ -184,6 +185,11 @@ class AdditiveFit(Fit):
     def counts(self) -> RowCounts:
         """Rows learned of each class, each counted with its weight."""
         return self.waiting.counts if self.fixed is None else self.fixed.model.counts
+
+    @property
+    def input_aucs(self) -> Floats | None:
+        """AUC of each input by itself on rows of the initial sample; None where these are too few."""
+        return None if self.fixed is None and not self.counts.all_seen else self.current.basis.input_aucs
 
     def look(self, n_rows: int) -> MappedScorer | None:
         """Return what scores the rows to come; None before the basis, when all rows would have to be fitted anew.
@@ -273,6 +279,12 @@ class AdditiveFit(Fit):
         """Return the fit with its basis fixed, and the reading without the categories that have no level."""
         fit = self.with_basis()
         return fit, fit.trim_reading(reading)
+
+    @overload
+    def trim_reading(self, reading: OrdinalReading) -> OrdinalReading: ...
+
+    @overload
+    def trim_reading(self, reading: RowReading) -> RowReading: ...
 
     def trim_reading(self, reading: RowReading) -> RowReading:
         """Return the reading without the categories that have no level of their own, once the basis is fixed."""
@@ -484,7 +496,7 @@ class AdditiveFit(Fit):
 
         return ScoringOnlyFit.of(self)
 
-    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
+    def to_parts(self) -> tuple[Json, Arrays]:
         """Return the settings, and all arrays under flat names."""
         arrays: Arrays = {"categorical": self.categorical.copy(), "seed": np.array(self.seed, np.uint64)}
         arrays["initial"] = self.initial.keys.copy()
@@ -510,7 +522,6 @@ class AdditiveFit(Fit):
         header: Settings,
         arrays: NamedArrays,
         n_features: int,  # noqa: ARG003
-        can_train: bool = True,  # noqa: ARG003
     ) -> AdditiveFit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
         checked = json_as(AdditiveHeader, header, "fit")

@@ -270,7 +270,7 @@ class LinearizedSums(FeatureSums):
                 rhs += sparse.T @ target
                 for start in range(0, labels.size, ROWS_PER_BLOCK):
                     block = slice(start, start + ROWS_PER_BLOCK)
-                    products.add(_entries(sparse, block), curvature[block])
+                    products.add(row_entries(sparse, block), curvature[block])
                 counts += np.bincount(labels, weight, minlength=2)
         gram = products.finish()
         clear_upper(gram)
@@ -405,7 +405,7 @@ def linearize_rows(
     return (curvature, target) if weight is None else (weight * curvature, weight * target)
 
 
-def _entries(rows: csr_array, block: slice) -> CsrRows:
+def row_entries(rows: csr_array, block: slice) -> CsrRows:
     """Return the entries of a block of rows without copying them."""
     ends = rows.indptr[block.start : block.stop + 1]
     begin, end = int(ends[0]), int(ends[-1])

@@ -84,7 +84,7 @@ def build(arguments: Sequence[str]) -> typer.Typer:
 class ClosedOutput(io.TextIOBase):
     """Standard output where the caller closed it: writing is an error with a message, not a crash."""
 
-    def write(self, text: str) -> int:  # noqa: ARG002
+    def write(self, _text: str) -> int:
         """Raise OSError."""
         raise OSError(errno.EBADF, "standard output is closed")
 
@@ -123,6 +123,8 @@ def message_of(error: Exception | str, arguments: Sequence[str]) -> str:
     if hasattr(error, "format_message"):
         near, option = getattr(error, "possibilities", None), getattr(error, "option_name", "")
         text = unknown_name("option", option, near) if near else str(error.format_message())
+        if option and not near:
+            text = f"unknown option {option!r}; opauc {arguments[0]} --help lists all"
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, Message):

@@ -19,6 +19,7 @@ from opauc.cli.console import Reporter, command_line, emit, number_of, show_tabl
 from opauc.errors import Parameter, ParameterError
 from opauc.metrics import GroupAucInterval, MetricInterval
 from opauc.metrics.groups import GroupEvaluation
+from opauc.report.summary import shown_point
 from opauc.types import Json
 
 # The exit code where the AUC is lower than asked for.
@@ -33,7 +34,7 @@ def command(
         Path | None, typer.Option("--report", metavar="FILE", help="Write a report to this file, one HTML page.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="Label column, by name. Default: that of the training files.")
+        str | None, typer.Option(metavar="COLUMN", help="Label column, by name. Default: that of the training files.")
     ] = None,
     at_least: Annotated[
         float | None,
@@ -72,7 +73,7 @@ def command(
         check_writable(report)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
-    sources = sources_of(data_or_query(data, sql, database))
+    sources = sources_of(data_or_query(data, sql, database, model))
     metrics, columns = shared.metrics(metric), GroupColumns(within, by)
     scored = ScoredStream(model, sources, format_, bad_rows, purpose, columns.names, label=label)
     reporter = Reporter(json, quiet)
@@ -208,13 +209,13 @@ def show_classes(
 
 
 def group_as_text(group: GroupEvaluation) -> str:
-    """Return the AUC of a group, its calibration, and its rates at the last threshold."""
+    """Return the AUC of a group, its calibration, and its rates at the threshold of the page."""
     area = group.confidence
     auc = "one class only" if area is None else f"AUC {area.auc:.4f} ({area.low:.4f} to {area.high:.4f})"
     text = f"{auc}, predicted {group.predicted:.3f}, observed {group.observed:.3f}, {number_of(group.n_rows, 'row')}"
     if not group.points:
         return text
-    point = group.points[-1]
+    point = group.points[shown_point([point.max_false_positive_rate for point in group.points])]
     return (
         f"{text}; at {point.threshold:.4g} recall {point.true_positive_rate:.3f}, "
         f"false positive rate {point.false_positive_rate:.3f}"

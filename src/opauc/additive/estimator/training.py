@@ -63,6 +63,7 @@ class GAMTraining(FittedGAM):
     interaction_constraints: Sequence[Sequence[str | int]] | None
     random_state: RandomState
 
+    classes_: Array
     _policy: AdditivePolicy = ADDITIVE_POLICY
 
     def _fit_rows(

@@ -20,10 +20,13 @@ from opauc.additive.initial_fit import (
     accept_trees,
     basis_columns,
     choose_main_effects,
+    cross_fit_additive,
     cross_fit_trees,
     drop_weak_effects,
     encode_rows,
     grow_trees,
+    score_held_out,
+    start_blend,
     trees_may_join,
 )
 from opauc.additive.initial_sample import SampleRows, WarmUpBuffer, by_columns
@@ -35,7 +38,7 @@ from opauc.additive.policy import ADDITIVE_POLICY, BASIS_POLICY, AdditivePolicy,
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AdditiveSettings, fitted_whole, with_init_size
 from opauc.additive.trees.grow import GrowthLimits
-from opauc.core.threads import work_in_order
+from opauc.core.threads import count_threads, work_in_order
 from opauc.types import Floats, Labels
 
 Value = TypeVar("Value")
@@ -160,11 +163,14 @@ def fit_classes(
         blend, lambdas, trees = None, model.lambdas, None
         if may_join[k]:
             if few_rows:
-                blend, lambdas = cross_fit_trees(basis, model, own, order, growths, seed, policy, limits)
+                unseen = cross_fit_additive(basis, model, own, order, policy)
+                grown = cross_fit_trees(own, order, growths, seed, policy.tree, limits, count_threads())
             else:
-                blend, lambdas = grow_trees(basis, model, own, validation, others, growths, seed, policy, limits)
+                unseen = score_held_out(basis, model, own, validation, policy)
+                grown = grow_trees(own, validation, others, growths, seed, policy.tree, limits, count_threads())
+            blend = start_blend(unseen, grown, policy.tree, frozen=few_rows)
             with_trees, blend = accept_trees(basis, blend, policy.tree)
-            trees = with_trees.trees
+            trees, lambdas = with_trees.trees, unseen.lambdas
         model = model.merge_initial(held_out.models[k]) if n_validation else model
         model = replace(model, columns=columns._replace(trees=trees), blend=blend, lambdas=lambdas)
         models.append(model.with_candidates())

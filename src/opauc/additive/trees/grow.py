@@ -16,6 +16,7 @@ from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.ensemble import TreeEnsemble, join_ensembles
 from opauc.additive.kernels.trees import TreeSplits
 from opauc.additive.policy import GROUP_POLICY, TREE_POLICY, Growth, TreePolicy
+from opauc.core.threads import raise_if_dropped
 from opauc.errors import TreesUnavailableWarning
 from opauc.types import Floats, Labels
 
@@ -34,7 +35,8 @@ class CodedRows(NamedTuple):
 
     def take(self, rows: NDArray[np.int64]) -> CodedRows:
         """Return some of the rows."""
-        offset, places = (None if part is None else part[rows] for part in (self.offset, self.places))
+        offset = None if self.offset is None else self.offset[rows]
+        places = None if self.places is None else self.places[rows]
         return CodedRows(self.codes[rows], self.labels[rows], self.weight[rows], offset, places)
 
 
@@ -165,7 +167,8 @@ def grow_ensemble(
         params=parameters,
     )
     booster = lightgbm.Booster(parameters, data).add_valid(held_out, "validation")
-    best_size = _boost(booster, max(1, max_leaves // n_leaves), growth, objective)
+    patience = growth.patience_for(rows.labels.size)
+    best_size = _boost(booster, max(1, max_leaves // n_leaves), growth, patience, objective)
     text = booster.model_to_string(num_iteration=best_size)
     return read_trees(text, codes, usual)
 
@@ -183,21 +186,28 @@ def relative_codes(
 
     They are sparse where they are few among the entries of the columns that vary.
     """
-    relative = np.subtract(codes, usual, dtype=np.float32)
-    some = relative[:: max(1, len(codes) // MODE_ROWS)]
-    return csr_array(relative) if np.count_nonzero(some) < SPARSE_SHARE * len(some) * n_varying else relative
+    some = codes[:: max(1, len(codes) // MODE_ROWS)]
+    if np.count_nonzero(some != usual) >= SPARSE_SHARE * len(some) * n_varying:
+        return np.subtract(codes, usual, dtype=np.float32)
+    differs = codes != usual
+    ends = np.append(0, np.cumsum(np.count_nonzero(differs, axis=1))).astype(np.int32)
+    at = np.flatnonzero(differs)
+    columns = (at % codes.shape[1]).astype(np.int32)
+    values = np.subtract(codes.ravel()[at], usual[columns], dtype=np.float32)
+    return csr_array((values, columns, ends), shape=codes.shape)
 
 
-def _boost(booster: Any, max_trees: int, growth: Growth, objective: WithinGroups | None = None) -> int:
+def _boost(booster: Any, max_trees: int, growth: Growth, patience: int, objective: WithinGroups | None = None) -> int:
     """Add trees until the AUC of the validation rows stops rising; return how many trees it is highest with."""
     best_auc, best_size = -np.inf, 1
     for size in range(1, max_trees + 1):
+        raise_if_dropped()
         is_finished = booster.update(fobj=objective)
         if size % growth.trees_per_look == 0 or size == max_trees or is_finished:
             auc = booster.eval_valid()[0][2]
             if auc > best_auc + growth.min_progress:
                 best_auc, best_size = auc, size
-            elif size - best_size >= growth.patience:
+            elif size - best_size >= patience:
                 break
         if is_finished:
             break

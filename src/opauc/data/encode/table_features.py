@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self, TypedDict, cast
+from typing import ClassVar, NamedTuple, Self, TypedDict
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,7 @@ from opauc.data.encode.encoder import UnknownCategories, check_onehot_state
 from opauc.data.encode.hashing import HashedFeatures
 from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.open_stream import encoder_of
+from opauc.data.schema.column import CATEGORY, NUMBER
 from opauc.data.table_source import Source
 from opauc.errors import InputError, Parameter
 from opauc.types import Json, Rows, Settings
@@ -89,12 +90,23 @@ class OneHotReading:
         names = self.feature_names()
         return None if names is None else tuple(names)
 
+    @property
+    def schema(self) -> None:
+        """None: categories become features."""
+
+    def column_kinds(self) -> dict[str, str] | None:
+        """Return the kind of each column by its name, None where rows need no encoding."""
+        if self.encoding is None:
+            return None
+        numeric, categorical = self.encoding["numeric"] or (), self.encoding["categorical"]
+        return {**dict.fromkeys(numeric, NUMBER), **dict.fromkeys(categorical, CATEGORY)}
+
     def category_names(self) -> None:
         """Return None: each category has a feature of its own."""
 
     def with_label(self, label: str) -> Self:
         """Return the reading of tables whose label has this name."""
-        encoding = None if self.encoding is None else cast(OneHotState, {**self.encoding, "label": label})
+        encoding: OneHotState | None = None if self.encoding is None else {**self.encoding, "label": label}
         return replace(self, options=replace(self.options, label=label), encoding=encoding)
 
     def takes(self, data: object) -> bool:
@@ -225,4 +237,5 @@ def _stack(batches: list[Rows], width: int) -> Rows:
     wide = [rows.copy() for rows in batches]
     for rows in wide:
         rows.resize(rows.shape[0], width)
-    return cast(csr_array, sparse.vstack(wide, format="csr"))
+    stacked: csr_array = sparse.vstack(wide, format="csr")
+    return stacked
