@@ -1,4 +1,4 @@
-"""Scores, probabilities or labels of the rows of files and frames."""
+"""Scores, probabilities or labels of the rows of files and frames; those of several classes as columns."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from opauc.api.class_columns import prediction_columns, prediction_names
 from opauc.api.observer import CallbackObserver, Progress
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source
 from opauc.api.tables import data_or_query, fitted_estimator, select_features, sources_of
+from opauc.core.labels import shown_label
+from opauc.core.model import predicted_classes
 from opauc.data.bad_rows import BadRows
 from opauc.data.find_sources import is_paths
 from opauc.data.table_source import TableSource
 from opauc.errors import Parameter, ParameterError, unknown_name
-from opauc.types import Array
+from opauc.types import Array, Floats
 
-RESPONSES = ("score", "probability", "label")
+LABEL = "label"
+RESPONSES = ("score", "probability", LABEL)
 
 
 def predict(
@@ -84,7 +86,7 @@ def predict(
         for part in scored.score():
             rows += len(part.scores)
             parts.append(part.scores if response == "score" else scorer.probabilities(part.scores))
-            if response == "label":
+            if response == LABEL:
                 parts[-1] = classes[scored.model.predicted(part.scores)]
             show(rows, part.batch.bytes_read)
     return np.concatenate(parts) if parts else np.empty(0)
@@ -95,7 +97,7 @@ def _predict_table(estimator: Any, data: Any, response: str, keep: Sequence[str]
 
     def predict_rows(rows: Any) -> Array:
         rows = select_features(estimator, rows)
-        if response == "label":
+        if response == LABEL:
             return np.asarray(estimator.predict(rows))
         if response == "score":
             return np.asarray(estimator.decision_function(rows))
@@ -127,3 +129,25 @@ def check_response(response: str) -> None:
     """Raise unless a response is one of `RESPONSES`."""
     if response not in RESPONSES:
         raise ParameterError(Parameter("response"), f": {unknown_name('response', response, RESPONSES)}")
+
+
+def prediction_names(response: str, classes: Array) -> list[str]:
+    """Return the names of the columns of predictions: the response alone, or with several classes one for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.api.predict import prediction_names
+    >>> prediction_names("probability", np.array([0, 1])), prediction_names("probability", np.array(["a", "b", "c"]))
+    (['probability'], ['label', 'probability_a', 'probability_b', 'probability_c'])
+    """
+    if classes.size == 2 or response == LABEL:
+        return [response]
+    return [LABEL, *(f"{response}_{shown_label(label)}" for label in classes.tolist())]
+
+
+def prediction_columns(response: str, classes: Array, scores: Floats, values: Array) -> list[Array]:
+    """Return the columns of predictions, given scores and what the response is of them."""
+    if scores.ndim == 1 or response == LABEL:
+        return [values]
+    return [classes[predicted_classes(scores)], *np.ascontiguousarray(values.T)]

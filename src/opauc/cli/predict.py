@@ -10,8 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from opauc.api.class_columns import LABEL, prediction_columns, prediction_names
-from opauc.api.predict import check_response
+from opauc.api.predict import LABEL, check_response, prediction_columns, prediction_names
 from opauc.api.scored_stream import Purpose, ScoredBatch, ScoredStream
 from opauc.api.tables import data_or_query, sources_of
 from opauc.cli import options as shared

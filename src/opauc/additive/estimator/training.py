@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 from opauc.additive.basis.group_levels import group_column
 from opauc.additive.estimator.fitted import FittedGAM
 from opauc.additive.factory import AdditiveFactory
+from opauc.additive.file_sample import open_files
 from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.input import InMemoryRows, next_rows
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.settings import AdditiveSettings, Inputs, fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit
-from opauc.additive.stream_fit import fit_stream
+from opauc.core.labels import ClassLabels
 from opauc.core.loop import Trainer
 from opauc.core.model import Model
 from opauc.core.transaction import Transaction
@@ -28,6 +29,7 @@ from opauc.data.schema.table import TableSchema
 from opauc.data.table_source import TableSource
 from opauc.errors import InputError
 from opauc.estimators.input_checks import CheckedBatch, check_not_exchanged
+from opauc.metrics.progressive import ProgressiveValidation
 from opauc.types import Array, Floats, GroupKeys, Labels, RandomState, random_key
 
 
@@ -106,13 +108,17 @@ class GAMTraining(FittedGAM):
             self._trim_reading()
 
     def _fit_table(self, table: TableSource, label: str | int) -> None:
-        """Fit a table or a stream whose label is one of its columns, batch by batch."""
+        """Fit a table or a stream whose label is one of its columns batch by batch, as `opauc train` fits a file."""
         settings = self._settings()
         options = ReadOptions(
             label=label, categorical=settings.categorical, numeric=settings.numeric, drop=settings.drop
         )
         factory = AdditiveFactory(self.get_params(deep=False), policy=self._policy)
-        self._adopt(fit_stream(factory, table, options))
+        opening = open_files(factory, [table], OrdinalReading(options), ClassLabels(several=True))
+        trainer = Trainer(opening.factory, opening.labels, monitor=ProgressiveValidation())
+        for batch in opening.reading.training_stream([table], trainer.position).batches():
+            trainer.train(batch)
+        self._adopt(trainer.finish(opening.reading))
 
     def _train_batch(
         self,

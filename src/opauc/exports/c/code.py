@@ -7,8 +7,7 @@ from importlib.resources import files
 from itertools import accumulate
 from typing import TypeVar
 
-from opauc.exports.c.constants import array, number
-from opauc.exports.c.data import axes_data, crossed_data, table_data, term_data, tree_data
+from opauc.exports.c.data import array, axes_data, crossed_data, number, table_data, term_data, tree_data
 from opauc.exports.c.names import c_bytes, c_comment, c_string, identifiers
 from opauc.exports.format import ExportFormat, ExportOptions
 from opauc.exports.merge_terms import check_centered, merge_terms

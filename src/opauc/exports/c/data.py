@@ -1,17 +1,49 @@
-"""Axes, tables and trees as constants of C."""
+"""Constants of C: numbers, arrays, and the axes, tables and trees of a model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from opauc.exports.c.constants import array, number
 from opauc.exports.c.names import c_string
 from opauc.exports.portable import Axis, Curve, Levels, Line, PortableTerm, Steps, Trees
 
 KINDS: dict[type, str] = {Line: "LINE", Curve: "CURVE", Steps: "STEPS", Levels: "LEVELS"}
 # Numbers from this one on are no unsigned int everywhere.
 LARGE = 2**32
+LINE_WIDTH = 120
+STRUCTS = frozenset({"listed_text", "axis", "term", "table", "member", "crossed", "split"})
+
+
+def number(value: float) -> str:
+    """Return a finite number with all its digits, as a double.
+
+    >>> from opauc.exports.c.data import number
+    >>> number(0.1), number(3), number(-1e300)
+    ('0.1', '3.0', '-1e+300')
+    """
+    return repr(float(value))
+
+
+def array(kind: str, name: str, items: Iterable[str | int | float], *, width: int = 0, is_public: bool = False) -> str:
+    """Return an array of constants, of arrays if they have a `width`; one without elements, which C lacks, gets a zero.
+
+    >>> from opauc.exports.c.data import array
+    >>> print(array("double", "knots", [0.5, 1]))
+    static const double knots[] = {
+    0.5, 1
+    };
+    """
+    texts = [str(item) for item in items] or ["{0}" if kind in STRUCTS else "0"]
+    lines, line = [], ""
+    for text in texts:
+        if line and len(line) + len(text) + 2 > LINE_WIDTH:
+            lines.append(line)
+            line = ""
+        line += f" {text}," if line else f"{text},"
+    lines.append(line.rstrip(","))
+    shape = f"[][{width}]" if width else "[]"
+    return f"{'' if is_public else 'static '}const {kind} {name}{shape} = {{\n" + "\n".join(lines) + "\n};"
 
 
 def axes_data(axes: Sequence[Axis]) -> Iterator[str]:
