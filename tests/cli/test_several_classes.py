@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import average_precision_score, log_loss, roc_auc_score
 
 import opauc as library
 from tests.problems import several_problem
@@ -118,7 +118,11 @@ def test_classes_are_named_where_the_first_rows_do_not_show_them(opauc, tmp_path
             "evaluate one.opauc two.csv --report page.html",
             "supported by --report, here there are 4 classes; leave it out",
         ),
-        ("evaluate one.opauc two.csv --metric ap", "supported by --metric"),
+        (
+            "evaluate one.opauc two.csv --metric precision@900",
+            "--metric: precision@900: k=900 is more than the 600 rows",
+        ),
+        ("evaluate one.opauc two.csv --within kind", "--within: no group has rows labeled ant, bee, cat, dog and rows"),
         ("evaluate one.opauc two.csv --engine dask", "supported by --engine"),
         ("evaluate one.opauc lacking.csv", "lacking.csv: AUC needs rows of every class, got "),
         ("evaluate one.opauc new.csv", "new.csv, line 6: label elk is none of the 4 classes"),
@@ -205,3 +209,34 @@ def test_inspection_names_the_class_of_each_weight(opauc):
 def test_whole_numbers_are_classes(opauc, tmp_path):
     assert opauc("train", "numbers.csv", "--label", "kind", "--solver", "exact", "-o", tmp_path / "model").code == 0
     assert library.load(tmp_path / "model").classes_.tolist() == [0, 1, 2, 3]
+
+
+def test_metrics_and_groups_are_shown_for_each_class(opauc):
+    arguments = ("evaluate", "one.opauc", "two.csv", "--metric", "ap,pauc@0.2", "--by", "a", "--against", "both.opauc")
+    facts = json.loads(opauc(*arguments, "--json").out.splitlines()[-1])
+    scores, labels = (
+        library.load("one.opauc").decision_function(pd.DataFrame(ROWS[600:], columns=list("abcd"))),
+        LABELS[600:],
+    )
+    precisions = [average_precision_score(labels == k, scores[:, k]) for k in range(4)]
+    assert_allclose([facts["class_metrics"]["ap"][name]["value"] for name in NAMES], precisions, rtol=1e-9)
+    assert_allclose(facts["metrics"]["ap"]["value"], np.mean(precisions), rtol=1e-9)
+    areas = [roc_auc_score(labels == k, scores[:, k], max_fpr=0.2) for k in range(4)]
+    assert_allclose([facts["class_metrics"]["pauc@0.2"][name]["value"] for name in NAMES], areas, rtol=1e-9)
+    assert set(facts["differences"]) == {"ap", "pauc@0.2"}
+    assert facts["by"] == "a"
+    edges = np.quantile(ROWS[600:, 0], [0.2, 0.4, 0.6, 0.8])
+    bands = np.searchsorted(edges, ROWS[600:, 0], side="right")
+    for number, group in enumerate(facts["groups"]):
+        rows = bands == number
+        assert group["rows"] == rows.sum()
+        assert group["rows_of"] == {name: int(np.sum(labels[rows] == k)) for k, name in enumerate(NAMES.tolist())}
+        if group["auc_ovo"] is not None and all(group["rows_of"].values()):
+            expected = roc_auc_score(labels[rows], np.exp(scores[rows]), multi_class="ovo")
+            assert_allclose(group["auc_ovo"]["value"], expected, rtol=1e-9)
+    shown = " ".join(opauc(*arguments).out.split())
+    ap = facts["metrics"]["ap"]
+    assert f"mean over classes of average precision {ap['value']:.4f}, 95 % interval {ap['low']:.4f}" in shown
+    assert "partial AUC, FPR ≤ 0.2, one class against the rest" in shown
+    assert "ap, minus that of both.opauc" in shown
+    assert "by a" in shown

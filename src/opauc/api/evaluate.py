@@ -25,6 +25,7 @@ from opauc.api.evaluate_classes import (
     evaluate_classes,
     evaluate_classes_table,
 )
+from opauc.api.group_columns import GroupColumns, groups_of_batch, values_of_batch
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
 from opauc.api.tables import (
@@ -38,8 +39,7 @@ from opauc.api.tables import (
 from opauc.api.train import shard_progress
 from opauc.api.training_files import trained_before, training_rows_warning
 from opauc.core.atomic_write import atomic_write
-from opauc.core.batch import Batch, SourceRecord
-from opauc.core.group_keys import is_missing
+from opauc.core.batch import SourceRecord
 from opauc.core.labels import shown_label
 from opauc.core.model import Model
 from opauc.core.parameters import ALL_CORES
@@ -48,7 +48,7 @@ from opauc.data.bad_rows import BadRows
 from opauc.data.find_sources import is_paths
 from opauc.data.sources import IN_MEMORY
 from opauc.data.table_source import Source, TableSource
-from opauc.errors import InputError, MalformedRowError, Parameter, ParameterError
+from opauc.errors import InputError, Parameter, ParameterError
 from opauc.metrics import (
     AucDifference,
     CalibrationBins,
@@ -68,32 +68,13 @@ from opauc.metrics.groups import GroupedScores, GroupEvaluation
 from opauc.metrics.intervals import AucInterval
 from opauc.metrics.metric_names import ranking_metrics
 from opauc.report import DecisionPoint, FileRow, Report, render_report
-from opauc.types import Array, Settings
+from opauc.types import Settings
 from opauc.version import __version__
 
 NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
 # A password in the address of a database.
 PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
 NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
-
-
-class GroupColumns(NamedTuple):
-    """The columns of groups: `within` which the AUC is averaged, and `by` whose values rows are evaluated apart.
-
-    Examples
-    --------
-    >>> from opauc.api.evaluate import GroupColumns
-    >>> GroupColumns("user", "country").names, GroupColumns().names
-    (('user', 'country'), ())
-    """
-
-    within: str | None = None
-    by: str | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns to pass through, each once."""
-        return tuple(dict.fromkeys(name for name in self if name is not None))
 
 
 class Evaluation(NamedTuple):
@@ -219,7 +200,7 @@ def evaluate(
     -------
     evaluation : Evaluation or ClassesEvaluation
         The AUC with its confidence interval, curves, calibration; of a model of more than two classes its mean AUCs
-        over classes.
+        over classes, and the metrics of each class against the rest.
 
     Examples
     --------
@@ -243,15 +224,13 @@ def evaluate(
     columns = GroupColumns(within, by)
     scored = ScoredStream(source, paths, format, policy, purpose, columns.names, label=label)
     if scored.model.several_classes:
-        check_options_of_classes(
-            scored.model.classes.size, {"report": report, "metrics": metrics, "within": within, "by": by}
-        )
+        check_options_of_classes(scored.model.classes.size, {"report": report})
         other_stream = None
         if against is not None:
             other_stream = ScoredStream(
                 model_source(against, data), paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label
             )
-        return evaluate_classes(scored, observer, other_stream)
+        return evaluate_classes(scored, observer, other_stream, wanted, columns)
     if against is None:
         evaluation = evaluate_stream(scored, observer, metrics=wanted, columns=columns)
     else:
@@ -340,9 +319,9 @@ def evaluate_stream(
                 scores.add(actual, part.scores)
                 above += np.bincount(actual[scored.model.predicted_positive(part.scores)], minlength=2)
                 if columns.within is not None:
-                    by_group = by_group.update(actual, part.scores, _groups_of(part.batch, columns.within))
+                    by_group = by_group.update(actual, part.scores, groups_of_batch(part.batch, columns.within))
                 if groups is not None:
-                    groups.add(_values_of(part.batch, groups.column), actual, part.scores, probabilities)
+                    groups.add(values_of_batch(part.batch, groups.column), actual, part.scores, probabilities)
                 records = part.batch.resume_position.records
                 show(scores.n_rows, part.batch.bytes_read, scores.stream.estimate())
         scored.report_unknown(observer)
@@ -356,22 +335,6 @@ def evaluate_stream(
             groups=() if groups is None else groups.evaluate(), by=columns.by,
             above_threshold=(int(above[0]), int(above[1])), trained_on=trained_on,
         )  # fmt: skip
-
-
-def _groups_of(batch: Batch, column: str) -> Array:
-    """Return the groups of the rows of a batch; raise where one is missing."""
-    groups = _values_of(batch, column)
-    for row, group in enumerate(groups):
-        if group == "" or is_missing(group):
-            raise MalformedRowError(batch.source, batch.line_of(row), "the group is missing", column=column)
-    return np.fromiter(groups, object, len(groups))
-
-
-def _values_of(batch: Batch, column: str) -> list[object]:
-    """Return the values of a column that is passed through."""
-    assert batch.passthrough is not None, "the stream was asked to pass it through"
-    values: list[object] = batch.passthrough.column(column).to_pylist()
-    return values
 
 
 def _aucs_within(by_group: StreamingGroupAuc) -> dict[str, GroupAucInterval]:
@@ -397,8 +360,7 @@ def _evaluate_table(
     model = fitted_estimator(model, table)
     against = None if against is None else fitted_estimator(against, table)
     if model.classes_.size > 2:
-        check_options_of_classes(model.classes_.size, {"metrics": metrics, "within": columns.within, "by": columns.by})
-        return evaluate_classes_table(model, table_parts(table), label, against)
+        return evaluate_classes_table(model, table_parts(table), label, against, metrics, columns)
     most = MAX_EXACT_ROWS if is_stream(table) else sys.maxsize
     mine, theirs, bins = ScoreBuffer(most), ScoreBuffer(most), CalibrationBins.empty()
     by_group, grouped = StreamingGroupAuc.empty(most), None if columns.by is None else GroupedScores(columns.by)

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from opauc.api.evaluate import GroupColumns, evaluate_stream, write_report
+from opauc.api.evaluate import evaluate_stream, write_report
+from opauc.api.group_columns import GroupColumns
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream, check_two_classes
 from opauc.cli import options as shared

@@ -1,0 +1,125 @@
+"""Labels and scores of rows of several classes: what their evaluation is computed from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from opauc.errors import Parameter, ParameterError
+from opauc.metrics.auc import Auc
+from opauc.metrics.class_mean import ClassIntervals, ClassMean
+from opauc.metrics.influence import MetricInterval
+from opauc.metrics.intervals import AucDifference
+from opauc.metrics.multiclass_auc import MulticlassAuc, StreamingMulticlassAuc
+from opauc.metrics.ranking_metric import RankingMetric
+from opauc.types import Floats, Labels
+
+# Scores, of all classes together, up to which those of all rows are kept.
+MAX_EXACT_SCORES = 10**7
+# Smallest probability whose logarithm counts.
+LEAST_PROBABILITY = float(np.finfo(float).tiny)
+
+MeanOverClasses: TypeAlias = MulticlassAuc | ClassMean
+
+
+class ClassScores:
+    """Labels and scores of rows of several classes: all of them up to a number, beyond that intervals of scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opauc.metrics import AveragePrecision, MulticlassAuc
+    >>> from opauc.metrics.class_scores import ClassScores
+    >>> scores = ClassScores(3)
+    >>> probabilities = np.array([[0.8, 0.1, 0.1], [0.1, 0.7, 0.2], [0.2, 0.1, 0.7]])
+    >>> scores.add(np.array([0, 1, 2], np.int8), np.log(probabilities), probabilities)
+    >>> scores.interval(MulticlassAuc()).value, scores.hits.tolist()
+    (1.0, [1, 1, 1])
+    >>> [one.value for one in scores.class_intervals(AveragePrecision()).by_class]
+    [1.0, 1.0, 1.0]
+    """
+
+    def __init__(self, n_classes: int, exact_scores: int = MAX_EXACT_SCORES) -> None:
+        self.stream: StreamingMulticlassAuc = StreamingMulticlassAuc.empty(n_classes)
+        self.counts = np.zeros(n_classes, np.int64)
+        self.hits = np.zeros(n_classes, np.int64)
+        self.log_loss_sum = 0.0
+        self._exact_rows = exact_scores // n_classes
+        self._batches: list[tuple[Labels, Floats]] = []
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    @property
+    def most_exact_rows(self) -> int:
+        """Number of rows up to which all scores are kept."""
+        return self._exact_rows
+
+    def add(self, labels: Labels, scores: Floats, probabilities: Floats) -> None:
+        """Add rows with the numbers of their classes."""
+        self.counts += np.bincount(labels, minlength=self.counts.size)
+        self.hits += np.bincount(labels[scores.argmax(axis=1) == labels], minlength=self.counts.size)
+        shares = probabilities[np.arange(labels.size), labels]
+        self.log_loss_sum -= float(np.log(np.maximum(shares, LEAST_PROBABILITY)).sum())
+        self._batches.append((labels, scores))
+        if self.n_rows > self._exact_rows:
+            for batch in self._batches:
+                self.stream = self.stream.update(*batch)
+            self._batches.clear()
+
+    @property
+    def all_rows(self) -> tuple[Labels, Floats] | None:
+        """Labels and scores of all rows; None if there are too many to keep."""
+        if not self._batches or self.n_rows > self._exact_rows:
+            return None
+        labels, scores = zip(*self._batches, strict=True)
+        return np.concatenate(labels), np.concatenate(scores)
+
+    def interval(self, metric: MulticlassAuc) -> MetricInterval:
+        """Return a mean AUC with its 95 % interval."""
+        rows = self.all_rows
+        return self.stream.interval(metric) if rows is None else metric.interval(*rows)
+
+    def class_intervals(self, metric: RankingMetric) -> ClassIntervals:
+        """Return a metric of each class against all others, and the mean, with 95 % intervals."""
+        mean = ClassMean(metric)
+        try:
+            found = mean.stream_intervals(self.stream) if (rows := self.all_rows) is None else mean.intervals(*rows)
+        except ParameterError as error:
+            raise ParameterError(Parameter("metrics"), f": {metric.name}: {error}") from error
+        # One figure for one thing: the mean of AUCs has the interval that evaluations show in any case.
+        return found._replace(mean=self.interval(MulticlassAuc("ovr"))) if metric == Auc() else found
+
+    def bounds(self) -> tuple[float, float]:
+        """Return certain bounds of the mean AUC over pairs of classes."""
+        if (rows := self.all_rows) is not None:
+            return (MulticlassAuc()(*rows),) * 2
+        return self.stream.bounds(MulticlassAuc())
+
+    def compare(self, other: ClassScores, metric: MeanOverClasses) -> AucDifference | None:
+        """Return the difference to the scores of another method for the same rows; None with too many rows."""
+        if (mine := self.all_rows) is None or (theirs := other.all_rows) is None:
+            return None
+        return metric.compare(mine[0], mine[1], theirs[1])
+
+    def of_present_classes(self) -> ClassScores:
+        """Return the scores of the classes that have rows, of which there are at least two."""
+        present = self.counts > 0
+        if present.all():
+            return self
+        found = ClassScores(int(present.sum()))
+        found._exact_rows, found.log_loss_sum = self._exact_rows, self.log_loss_sum
+        found.counts, found.hits = self.counts[present], self.hits[present]
+        if (rows := self.all_rows) is not None:
+            numbers = (np.cumsum(present) - 1).astype(rows[0].dtype)
+            found._batches = [(numbers[rows[0]], rows[1][:, present])]
+            return found
+        columns = [self.stream.columns[number] for number in np.flatnonzero(present)]
+        found.stream = StreamingMulticlassAuc(
+            tuple(replace(column, class_counts=column.class_counts[:, present]) for column in columns)
+        )
+        return found
