@@ -29,6 +29,7 @@ def folder(tmp_path_factory):
     parts["many"] = table.assign(kind=np.arange(1200) % 101)
     parts["cased"] = table.assign(kind=np.where(np.arange(1200) == 1, "Ant", table.kind))
     parts["lacking"] = table[table.kind != "cat"]
+    parts["rare"] = table.assign(kind=np.where(np.arange(1200) == 7, "elk", table.kind))
     parts["sorted"] = table.sort_values("kind")
     for name, part in parts.items():
         part.to_csv(folder / f"{name}.csv", index=False)
@@ -128,7 +129,12 @@ def test_classes_are_named_where_the_first_rows_do_not_show_them(opauc, tmp_path
         ("evaluate one.opauc new.csv", "new.csv, line 6: label elk is none of the 4 classes"),
         ("update one.opauc new.csv -o other.opauc", "new.csv, line 6: label elk is none of the 4 classes"),
         ("export one.opauc -o model.json", "supported by exports, here there are 4 classes; save the model"),
-        ("compare one.csv --label kind --methods exact", "name the positive one"),
+        (
+            "compare one.csv --label kind --methods gam,sgd",
+            "supported by --methods sgd, here there are 4 classes; gam, lightgbm, exact, exact_cv, logistic_regression "
+            "take more",
+        ),
+        ("compare rare.csv --label kind --methods exact", "comparing needs rows of every class "),
     ],
 )
 def test_mistakes_are_one_line(opauc, arguments, line):
@@ -237,6 +243,6 @@ def test_metrics_and_groups_are_shown_for_each_class(opauc):
     shown = " ".join(opauc(*arguments).out.split())
     ap = facts["metrics"]["ap"]
     assert f"mean over classes of average precision {ap['value']:.4f}, 95 % interval {ap['low']:.4f}" in shown
-    assert "partial AUC, FPR ≤ 0.2, one class against the rest" in shown
+    assert "partial AUC, FPR ≤ 0.2, by class" in shown
     assert "ap, minus that of both.opauc" in shown
     assert "by a" in shown

@@ -62,7 +62,7 @@ def show_classes(
     show_table("classes", lines)
     for metric in metrics:
         of_classes = found.class_metrics[metric.name]
-        show_table(f"{metric.title}, one class against the rest", {
+        show_table(f"{metric.title}, by class", {
             name: interval_text(value) for name, value in of_classes.items()
         })  # fmt: skip
     if found.by is not None:
@@ -99,15 +99,13 @@ def evaluation_as_json(
 
 def group_as_text(group: ClassesGroup) -> str:
     """Return the mean AUCs of a group, over the classes that have rows in it."""
-    shown = f"{group.n_classes} of {len(group.rows_of)} classes, " if group.n_classes < len(group.rows_of) else ""
-    rows = f"log loss {group.log_loss:.4f}, accuracy {group.accuracy:.4f}, {number_of(group.n_rows, 'row')}"
+    rows = f"log loss {group.log_loss:.4f}, {number_of(group.n_rows, 'row')}"
+    if group.n_classes < len(group.rows_of):
+        rows += f" of {group.n_classes} classes" if group.n_classes > 1 else " of one class"
     if group.auc_ovo is None or group.auc_ovr is None:
-        return f"one class only, {rows}"
-    ovo, ovr = group.auc_ovo, group.auc_ovr
-    return (
-        f"{shown}AUC over pairs {ovo.value:.4f} ({ovo.low:.4f} to {ovo.high:.4f}), "
-        f"against the rest {ovr.value:.4f} ({ovr.low:.4f} to {ovr.high:.4f}), {rows}"
-    )
+        return rows
+    ovo = f"{group.auc_ovo.value:.4f} ({group.auc_ovo.low:.4f} to {group.auc_ovo.high:.4f})"
+    return f"AUC over pairs {ovo}, against the rest {group.auc_ovr.value:.4f}, {rows}"
 
 
 def group_as_json(group: ClassesGroup) -> Json:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ MAX_EXACT_SCORES = 10**7
 # Smallest probability whose logarithm counts.
 LEAST_PROBABILITY = float(np.finfo(float).tiny)
 
-MeanOverClasses: TypeAlias = MulticlassAuc | ClassMean
+OVER_PAIRS = MulticlassAuc("ovo")
 
 
 class ClassScores:
@@ -59,12 +59,15 @@ class ClassScores:
         """Number of rows up to which all scores are kept."""
         return self._exact_rows
 
-    def add(self, labels: Labels, scores: Floats, probabilities: Floats) -> None:
-        """Add rows with the numbers of their classes."""
+    def add(self, labels: Labels, scores: Floats, probabilities: Floats | None = None) -> None:
+        """Add rows with the numbers of their classes; without probabilities there is no log loss."""
         self.counts += np.bincount(labels, minlength=self.counts.size)
         self.hits += np.bincount(labels[scores.argmax(axis=1) == labels], minlength=self.counts.size)
-        shares = probabilities[np.arange(labels.size), labels]
-        self.log_loss_sum -= float(np.log(np.maximum(shares, LEAST_PROBABILITY)).sum())
+        if probabilities is None:
+            self.log_loss_sum = np.nan
+        else:
+            shares = probabilities[np.arange(labels.size), labels]
+            self.log_loss_sum -= float(np.log(np.maximum(shares, LEAST_PROBABILITY)).sum())
         self._batches.append((labels, scores))
         if self.n_rows > self._exact_rows:
             for batch in self._batches:
@@ -79,8 +82,8 @@ class ClassScores:
         labels, scores = zip(*self._batches, strict=True)
         return np.concatenate(labels), np.concatenate(scores)
 
-    def interval(self, metric: MulticlassAuc) -> MetricInterval:
-        """Return a mean AUC with its 95 % interval."""
+    def interval(self, metric: MulticlassAuc = OVER_PAIRS) -> MetricInterval:
+        """Return a mean AUC, by default that over pairs of classes, with its 95 % interval."""
         rows = self.all_rows
         return self.stream.interval(metric) if rows is None else metric.interval(*rows)
 
@@ -94,17 +97,25 @@ class ClassScores:
         # One figure for one thing: the mean of AUCs has the interval that evaluations show in any case.
         return found._replace(mean=self.interval(MulticlassAuc("ovr"))) if metric == Auc() else found
 
+    def metrics(self, metrics: Sequence[RankingMetric]) -> dict[str, MetricInterval]:
+        """Return the means over the classes of metrics, by name, with 95 % intervals."""
+        return {metric.name: self.class_intervals(metric).mean for metric in metrics}
+
     def bounds(self) -> tuple[float, float]:
         """Return certain bounds of the mean AUC over pairs of classes."""
         if (rows := self.all_rows) is not None:
-            return (MulticlassAuc()(*rows),) * 2
-        return self.stream.bounds(MulticlassAuc())
+            return (OVER_PAIRS(*rows),) * 2
+        return self.stream.bounds(OVER_PAIRS)
 
-    def compare(self, other: ClassScores, metric: MeanOverClasses) -> AucDifference | None:
-        """Return the difference to the scores of another method for the same rows; None with too many rows."""
+    def compare(self, other: ClassScores, metric: RankingMetric | None = None) -> AucDifference | None:
+        """Return the difference to the scores of another method for the same rows; None with too many rows.
+
+        Without a metric it is that of the mean AUC over pairs of classes, with one that of its mean over the classes.
+        """
         if (mine := self.all_rows) is None or (theirs := other.all_rows) is None:
             return None
-        return metric.compare(mine[0], mine[1], theirs[1])
+        mean = OVER_PAIRS if metric is None else ClassMean(metric)
+        return mean.compare(mine[0], mine[1], theirs[1])
 
     def of_present_classes(self) -> ClassScores:
         """Return the scores of the classes that have rows, of which there are at least two."""
