@@ -101,7 +101,6 @@ def test_each_class_is_inspected(trained):
         ("predict", "model", "test.csv", "--reasons", "2"),
         ("export", "model", "-o", "model.json"),
         ("constrain", "model", "--increasing", "age"),
-        ("evaluate", "model", "test.csv", "--report", "page.html"),
         ("train", "train.csv", "--label", "level", "--by", "city", "-o", "cube"),
     ],
 )

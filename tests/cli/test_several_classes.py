@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import average_precision_score, log_loss, roc_auc_score
 
 import opauc as library
+from opauc.metrics import MulticlassAuc
 from tests.problems import several_problem
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
@@ -111,14 +113,7 @@ def test_classes_are_named_where_the_first_rows_do_not_show_them(opauc, tmp_path
             "threshold one.opauc two.csv --at-fpr 0.1",
             "supported by a threshold, here there are 4 classes; opauc predict",
         ),
-        (
-            "report one.opauc two.csv -o page.html",
-            "supported by the report page, here there are 4 classes; opauc evalua",
-        ),
-        (
-            "evaluate one.opauc two.csv --report page.html",
-            "supported by --report, here there are 4 classes; leave it out",
-        ),
+        ("report one.opauc lacking.csv -o page.html", "lacking.csv: AUC needs rows of every class, got "),
         (
             "evaluate one.opauc two.csv --metric precision@900",
             "--metric: precision@900: k=900 is more than the 600 rows",
@@ -246,3 +241,45 @@ def test_metrics_and_groups_are_shown_for_each_class(opauc):
     assert "partial AUC, FPR ≤ 0.2, by class" in shown
     assert "ap, minus that of both.opauc" in shown
     assert "by a" in shown
+
+
+def cells_of(page, section):
+    """The cells of the rows of a table of the page, by the name of the row."""
+    part = page[page.index(f'<section class="groups" id="{section}">') :]
+    part = part[: part.index("</tbody>")]
+    rows = re.findall(r'<tr><th scope="row"><bdi>([^<]*)</bdi></th>(.*?)</tr>', part)
+    return {name: re.findall(r'<td class="number[^"]*">([^<]*)</td>', cells) for name, cells in rows}
+
+
+def test_the_report_page_has_the_classes_and_their_pairs(opauc, tmp_path):
+    ran = opauc("evaluate", "one.opauc", "two.csv", "--metric", "ap", "--report", tmp_path / "page.html")
+    assert str(tmp_path / "page.html") in ran.out.replace("\n", "").replace(" ", "")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    scores, labels = (
+        library.load("one.opauc").decision_function(pd.DataFrame(ROWS[600:], columns=list("abcd"))),
+        LABELS[600:],
+    )
+    classes, pairs = cells_of(page, "classes"), cells_of(page, "pairs")
+    for k, name in enumerate(NAMES.tolist()):
+        assert int(classes[name][0]) == np.sum(labels == k)
+        assert float(classes[name][3]) == pytest.approx(roc_auc_score(labels == k, scores[:, k]), abs=1e-4)
+        assert float(classes[name][5]) == pytest.approx(average_precision_score(labels == k, scores[:, k]), abs=1e-4)
+        for other in range(4):
+            rows = np.isin(labels, (k, other))
+            expected = "" if k == other else f"{roc_auc_score(labels[rows] == k, scores[rows, k]):.3f}"
+            assert pairs[name][other] == expected
+    area = MulticlassAuc().interval(labels, scores)
+    assert f'<p class="auc">{area.value:.4f}</p>' in page
+    assert f"{area.low:.4f} to {area.high:.4f}" in page
+    assert "alarm" not in re.findall(r"<body>.*", page, re.DOTALL)[0]
+
+
+def test_the_report_says_that_rows_were_training_rows(opauc, tmp_path):
+    ran = opauc("report", "one.opauc", "one.csv", "-o", tmp_path / "page.html")
+    assert ran.code == 0, ran.err
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "trained on all rows of this page: one.csv" in page
+    library.evaluate("one.opauc", "two.csv", report=tmp_path / "other.html", by="a")
+    page = (tmp_path / "other.html").read_text(encoding="utf-8")
+    assert "By a" in page
+    assert "Largest weights" in page

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
-import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,17 +12,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opauc.api import engines
+from opauc.api.class_report import write_class_report
 from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import CLUSTERS, check_engine, cluster
 from opauc.api.evaluate_classes import (
     ClassesEvaluation,
-    check_options_of_classes,
     check_read_twice,
     evaluate_classes,
     evaluate_classes_table,
 )
 from opauc.api.group_columns import GroupColumns, groups_of_batch, values_of_batch
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
+from opauc.api.page_facts import (
+    about_page,
+    described_estimator,
+    provenance_rows,
+    rows_by_file,
+    training_file_rows,
+    write_page,
+)
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
 from opauc.api.tables import (
     column_values,
@@ -38,7 +42,6 @@ from opauc.api.tables import (
 )
 from opauc.api.train import shard_progress
 from opauc.api.training_files import trained_before, training_rows_warning
-from opauc.core.atomic_write import atomic_write
 from opauc.core.batch import SourceRecord
 from opauc.core.labels import shown_label
 from opauc.core.model import Model
@@ -67,13 +70,9 @@ from opauc.metrics.comparison import MAX_EXACT_ROWS, NO_METRICS, metrics_of_stre
 from opauc.metrics.groups import GroupedScores, GroupEvaluation
 from opauc.metrics.intervals import AucInterval
 from opauc.metrics.metric_names import ranking_metrics
-from opauc.report import DecisionPoint, FileRow, Report, render_report
-from opauc.types import Settings
-from opauc.version import __version__
+from opauc.report import DecisionPoint, Report, render_report
 
 NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
-# A password in the address of a database.
-PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
 NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
 
 
@@ -224,13 +223,15 @@ def evaluate(
     columns = GroupColumns(within, by)
     scored = ScoredStream(source, paths, format, policy, purpose, columns.names, label=label)
     if scored.model.several_classes:
-        check_options_of_classes(scored.model.classes.size, {"report": report})
         other_stream = None
         if against is not None:
             other_stream = ScoredStream(
                 model_source(against, data), paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label
             )
-        return evaluate_classes(scored, observer, other_stream, wanted, columns)
+        of_classes = evaluate_classes(scored, observer, other_stream, wanted, columns, detailed=report is not None)
+        if report is not None:
+            write_class_report(Path(report), model_name(model), scored, of_classes)
+        return of_classes
     if against is None:
         evaluation = evaluate_stream(scored, observer, metrics=wanted, columns=columns)
     else:
@@ -240,9 +241,13 @@ def evaluate(
             wanted, columns,
         )  # fmt: skip
     if report is not None:
-        name = Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
-        write_report(Path(report), name, scored, evaluation)
+        write_report(Path(report), model_name(model), scored, evaluation)
     return evaluation
+
+
+def model_name(model: Any) -> str:
+    """Return the name of the file of a model, or of its estimator."""
+    return Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
 
 
 def evaluate_on(
@@ -412,25 +417,20 @@ def check_both_classes(scored: ScoredStream, negatives: int, positives: int) -> 
 
 def write_report(path: Path, name: str, scored: ScoredStream, evaluation: Evaluation, command: str = "") -> None:
     """Write the report page; `command` is the command line that made it, where there is one."""
-    page = render_report(report_of(name, scored, evaluation, command))
-    with atomic_write(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(path, render_report(report_of(name, scored, evaluation, command)))
 
 
 def report_of(name: str, scored: ScoredStream, evaluation: Evaluation, command: str = "") -> Report:
     """Return the content of the page."""
     model, ranking = scored.model, evaluation.ranking
     thresholds = np.array([point.threshold for point in ranking.operating_points])
-    training_files = Counter[str]()
-    for record in evaluation.trained_on:
-        training_files[record["path"]] += record["rows"]
     curve = [ProgressPoint(*point) for point in model.provenance.get("learning_curve", ())]
     shown = describe_fit(model, evaluation.examples)
     settings = {**model.parameters, **{f"{name} chosen": value for name, value in shown.chosen.items()}}
     return Report(
         title=f"{name} on {', '.join(Path(source).name for source in scored.stream.sources[:3])}",
         ranking=ranking,
-        model=_described(model.estimator, model.fit.fitted_attributes),
+        model=described_estimator(model),
         n_features=model.n_features,
         calibration=evaluation.calibration,
         learning_curve=curve,
@@ -440,7 +440,7 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation, command: 
         additive=shown.terms,
         weights=shown.weights,
         weight_order=shown.weight_order,
-        training_files=training_files,
+        training_files=rows_by_file(evaluation.trained_on),
         groups=evaluation.groups,
         group_column=evaluation.by or "",
         data={
@@ -453,10 +453,7 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation, command: 
         settings=settings,
         timings={"Reading and scoring": evaluation.seconds},
         provenance=provenance_rows(model),
-        training_data=[
-            FileRow(record["path"], record["rows"], record["bytes"], record["sha256"])
-            for record in model.provenance.get("inputs", ())
-        ],
+        training_data=training_file_rows(model),
         decision=_decision(model, evaluation),
         threshold_probabilities=model.scorer.probabilities(thresholds).tolist(),
         about=about_page(command),
@@ -473,31 +470,3 @@ def _decision(model: Model, evaluation: Evaluation) -> DecisionPoint | None:
     return DecisionPoint(
         name, score, float(model.scorer.probabilities(np.array([score]))[0]), *evaluation.above_threshold
     )
-
-
-def about_page(command: str = "") -> dict[str, object]:
-    """Return when and by what a page is made; passwords in addresses of the command are left out."""
-    facts: dict[str, object] = {"Written": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
-    if command:
-        facts["Command"] = PASSWORD.sub(r"\1…@", command)
-    return facts | {"opauc": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
-
-
-def _described(estimator: str, chosen: Settings) -> str:
-    """Return the estimator, with the solver and rank where it resolved them."""
-    solver = f", solver {chosen['solver_']}" if "solver_" in chosen else ""
-    rank = f", rank {chosen['rank_']}" if chosen.get("rank_") else ""
-    return f"{estimator}{solver}{rank}"
-
-
-def provenance_rows(model: Model) -> dict[str, object]:
-    """Return where the rows of the model came from, as rows of a table."""
-    provenance = model.provenance
-    table: dict[str, object] = {"Trained by": f"opauc {provenance['library']}"} if "library" in provenance else {}
-    if "rows" in provenance:
-        table["Training rows"] = provenance["rows"]
-    if provenance.get("skipped_rows"):
-        table["Training rows skipped"] = provenance["skipped_rows"]
-    if "forgotten" in provenance:
-        table["Rows forgotten"] = sum(removed["rows"] for removed in provenance["forgotten"])
-    return table

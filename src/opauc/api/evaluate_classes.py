@@ -14,7 +14,7 @@ from opauc.api.observer import Observer, stopwatch
 from opauc.api.scored_stream import ScoredStream
 from opauc.api.tables import column_values, groups_of_table, labeled_features
 from opauc.api.training_files import trained_before, training_rows_warning
-from opauc.core.batch import Batch, ResumePosition
+from opauc.core.batch import Batch, ResumePosition, SourceRecord
 from opauc.core.fit import only_two_classes
 from opauc.core.labels import listed_labels, shown_label
 from opauc.core.model import Model
@@ -22,7 +22,9 @@ from opauc.core.scorer import Scorer
 from opauc.data.sources import IN_MEMORY, STANDARD_INPUT
 from opauc.errors import InputError, Parameter, ParameterError
 from opauc.metrics import (
+    Auc,
     AucDifference,
+    CalibrationBins,
     ClassMean,
     GroupAuc,
     GroupAucInterval,
@@ -41,6 +43,27 @@ NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
 T = TypeVar("T")
 GroupsOf: TypeAlias = Callable[[str], Array]
 ValuesOf: TypeAlias = Callable[[str], Sequence[object]]
+
+
+class ClassDetails(NamedTuple):
+    """What the report page shows besides.
+
+    Attributes
+    ----------
+    aucs : tuple of MetricInterval
+        The AUC of each class against the rest.
+    pair_aucs : ndarray of shape (n_classes, n_classes)
+        The AUCs of the scores of one class among its rows and those of another.
+    calibration : tuple of CalibrationBins
+        The probabilities of each class, and what happened.
+    trained_on : sequence of SourceRecord
+        The files that the model was trained on.
+    """
+
+    aucs: tuple[MetricInterval, ...]
+    pair_aucs: Floats
+    calibration: tuple[CalibrationBins, ...]
+    trained_on: Sequence[SourceRecord] = ()
 
 
 class ClassesEvaluation(NamedTuple):
@@ -80,6 +103,8 @@ class ClassesEvaluation(NamedTuple):
         The evaluation of each group of the column `by`.
     by : str or None
         That column.
+    details : ClassDetails or None
+        What the report page shows besides, where one is written.
 
     Examples
     --------
@@ -108,6 +133,7 @@ class ClassesEvaluation(NamedTuple):
     within: Mapping[str, GroupAucInterval] = NO_GROUPS
     groups: Sequence[ClassesGroup] = ()
     by: str | None = None
+    details: ClassDetails | None = None
 
     @property
     def auc(self) -> float:
@@ -124,12 +150,13 @@ class ClassesEvaluation(NamedTuple):
 class JudgedClasses:
     """What an evaluation of several classes keeps of the rows: their scores, and those of groups."""
 
-    def __init__(self, classes: Array, columns: GroupColumns) -> None:
+    def __init__(self, classes: Array, columns: GroupColumns, detailed: bool = False) -> None:
         self.classes = list(map(shown_label, classes.tolist()))
         self.scores = ClassScores(len(self.classes))
         self.columns = columns
         self._within = None if columns.within is None else ClassesWithinGroups(len(self.classes))
         self._by = None if columns.by is None else GroupedClassScores(columns.by, self.classes)
+        self._calibration = [CalibrationBins.empty()] * len(self.classes) if detailed else None
 
     def add(
         self, labels: Labels, scores: Floats, probabilities: Floats, groups_of: GroupsOf, values_of: ValuesOf
@@ -140,6 +167,10 @@ class JudgedClasses:
             self._within.add(labels, scores, groups_of(self.columns.within))
         if self._by is not None:
             self._by.add(values_of(self._by.column), labels, scores, probabilities)
+        if self._calibration is not None:
+            self._calibration = [
+                bins.update(labels == number, probabilities[:, number]) for number, bins in enumerate(self._calibration)
+            ]
 
     def evaluation(
         self, metrics: Sequence[RankingMetric], sources: str, bad_rows: int, seconds: float
@@ -160,6 +191,8 @@ class JudgedClasses:
             class_metrics={name: self._by_class(one.by_class) for name, one in found.items()},
             within=NO_GROUPS if self._within is None else aucs_within(self._within, self.classes),
             groups=() if self._by is None else self._by.evaluate(), by=self.columns.by,
+            details=None if self._calibration is None else
+            ClassDetails(scores.class_intervals(Auc()).by_class, scores.pair_aucs(), tuple(self._calibration)),
         )  # fmt: skip
 
     def _by_class(self, values: Sequence[T]) -> dict[str, T]:
@@ -182,28 +215,31 @@ def evaluate_classes(
     other: ScoredStream | None = None,
     metrics: Sequence[RankingMetric] = (),
     columns: GroupColumns = GroupColumns(),  # noqa: B008 immutable
+    detailed: bool = False,
 ) -> ClassesEvaluation:
     """Score all rows of files by a model of several classes, and test whether another one differs.
 
-    The stream passes through the columns of groups.
+    The stream passes through the columns of groups. `detailed` adds what the report page shows.
     """
     if other is not None:
         check_read_twice(scored)
         check_same_classes(scored.model, other.model)
-    mine, seconds, records = _judge(scored, observer, columns)
+    mine, seconds, records = _judge(scored, observer, columns, detailed)
     evaluation = mine.evaluation(metrics, ", ".join(scored.stream.sources), scored.stream.bad_rows.total, seconds)
     if trained_on := trained_before(scored.model.provenance, records):
         observer.warn(training_rows_warning(trained_on, len(records)))
+    if evaluation.details is not None:
+        evaluation = evaluation._replace(details=evaluation.details._replace(trained_on=trained_on))
     if other is None:
         return evaluation
     return with_differences(evaluation, mine.scores, _judge(other, observer, GroupColumns())[0].scores, metrics)
 
 
 def _judge(
-    scored: ScoredStream, observer: Observer, columns: GroupColumns
+    scored: ScoredStream, observer: Observer, columns: GroupColumns, detailed: bool = False
 ) -> tuple[JudgedClasses, float, Sequence[Any]]:
     """Return the scores of all rows, the seconds that took, and the files that were read."""
-    labels, scorer, judged = scored.labels, scored.model.scorer, JudgedClasses(scored.model.classes, columns)
+    labels, scorer, judged = scored.labels, scored.model.scorer, JudgedClasses(scored.model.classes, columns, detailed)
     position = ResumePosition()
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from opauc.api.class_report import write_class_report
 from opauc.api.engines import check_engine
 from opauc.api.evaluate import evaluate_against, evaluate_on, evaluate_stream, write_report
 from opauc.api.evaluate_classes import check_options_of_classes, evaluate_classes
@@ -78,16 +79,16 @@ def command(
     scored = ScoredStream(model, sources, format_, bad_rows, purpose, columns.names, label=label)
     reporter = Reporter(json, quiet)
     if scored.model.several_classes:
-        check_options_of_classes(
-            scored.model.classes.size, {"report": report, "engine": engine, "scheduler": scheduler}
-        )
+        check_options_of_classes(scored.model.classes.size, {"engine": engine, "scheduler": scheduler})
         other_stream = None
         if against is not None:
             other_stream = ScoredStream(against, sources, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
-        found = evaluate_classes(scored, reporter, other_stream, metrics, columns)
+        found = evaluate_classes(scored, reporter, other_stream, metrics, columns, detailed=report is not None)
+        if report is not None:
+            write_class_report(report, model.name, scored, found, command_line())
         reporter.unlabeled(bad_rows.unlabeled)
         title = f"{model} on {', '.join(scored.stream.sources)}"
-        too_low = show_classes(title, found, metrics, within, at_least, against, json)
+        too_low = show_classes(title, found, metrics, within, at_least, against, report, json)
         return TOO_LOW if too_low else 0
     if against is not None:
         if engine is not None:

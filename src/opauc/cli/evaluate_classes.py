@@ -19,12 +19,14 @@ def show_classes(
     within: str | None,
     at_least: float | None,
     against: Path | None,
+    report: Path | None,
     as_json: bool,
 ) -> bool:
     """Show the evaluation of a model of several classes; return whether its interval lies below what is asked for."""
     too_low = at_least is not None and found.auc_ovo.high < at_least
     if as_json:
-        emit("evaluated", **evaluation_as_json(found, within, at_least, against))
+        written = None if report is None else str(report)
+        emit("evaluated", **evaluation_as_json(found, within, at_least, against), report=written)
         return too_low
     facts = {
         "mean AUC over pairs of classes": interval_text(found.auc_ovo),
@@ -51,6 +53,8 @@ def show_classes(
     for metric in metrics if found.differences else []:
         gap, error, _, p_value = found.differences[metric.name]
         facts[f"{metric.name}, minus that of {against}"] = f"{gap:+.4f} ± {error:.4f}, p = {p_value:.2g}"
+    if report is not None:
+        facts["report"] = str(report)
     if at_least is not None:
         verdict = "the interval lies below" if too_low else "met" if found.auc >= at_least else "possible"
         facts[f"AUC of at least {at_least:g}"] = verdict

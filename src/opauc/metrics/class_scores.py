@@ -10,6 +10,7 @@ import numpy as np
 from opauc.errors import Parameter, ParameterError
 from opauc.metrics.auc import Auc
 from opauc.metrics.class_mean import ClassIntervals, ClassMean
+from opauc.metrics.exact_auc import auc_of_counts, exact_auc
 from opauc.metrics.influence import MetricInterval
 from opauc.metrics.intervals import AucDifference
 from opauc.metrics.multiclass_auc import MulticlassAuc, StreamingMulticlassAuc
@@ -100,6 +101,23 @@ class ClassScores:
     def metrics(self, metrics: Sequence[RankingMetric]) -> dict[str, MetricInterval]:
         """Return the means over the classes of metrics, by name, with 95 % intervals."""
         return {metric.name: self.class_intervals(metric).mean for metric in metrics}
+
+    def pair_aucs(self) -> Floats:
+        """Return in row i and column j the AUC of the scores of class i among rows of i and j, (K, K)."""
+        n_classes = self.counts.size
+        aucs, rows = np.full((n_classes, n_classes), np.nan), self.all_rows
+        for pair in OVER_PAIRS.pairs(n_classes):
+            [other] = pair.negatives
+            if rows is None:
+                column = self.stream.columns[pair.positive]
+                counts = column.class_counts[:, pair.positive], column.class_counts[:, other]
+                low = auc_of_counts(column.lows, column.highs, *counts)
+                auc = (low + auc_of_counts(column.highs, column.lows, *counts)) / 2
+            else:
+                either = np.isin(rows[0], (pair.positive, other))
+                auc = exact_auc(rows[0][either] == pair.positive, rows[1][either, pair.positive])
+            aucs[pair.positive, other] = auc
+        return aucs
 
     def bounds(self) -> tuple[float, float]:
         """Return certain bounds of the mean AUC over pairs of classes."""
