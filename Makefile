@@ -18,11 +18,13 @@ run: .venv/package
 	@$(BIN)/python examples/files_to_report.py
 
 # A process for each core, so one thread of BLAS to each. Whole files go to a process, in their order: what a file sets
-# up is set up once, and two processes seldom compile the same kernel. Java does not optimize what runs for seconds only.
+# up is set up once, and two processes seldom compile the same kernel. Threads of LightGBM would wait for each other in
+# loops that keep the cores from the other processes. Java does not optimize what runs for seconds only.
 # Hostile files are loaded once more with kernels that check their indices.
 test: export OMP_NUM_THREADS := 1
 test: export OPENBLAS_NUM_THREADS := 1
 test: export MKL_NUM_THREADS := 1
+test: export OMP_WAIT_POLICY := PASSIVE
 test: export SPARK_SUBMIT_OPTS := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 test: .venv/installed
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
@@ -36,6 +38,7 @@ test: .venv/installed
 test-quick: export OMP_NUM_THREADS := 1
 test-quick: export OPENBLAS_NUM_THREADS := 1
 test-quick: export MKL_NUM_THREADS := 1
+test-quick: export OMP_WAIT_POLICY := PASSIVE
 test-quick: .venv/installed
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not slow" tests
 
@@ -55,6 +58,7 @@ format: .venv/installed
 docs docs-quick: export OMP_NUM_THREADS := 1
 docs docs-quick: export OPENBLAS_NUM_THREADS := 1
 docs docs-quick: export MKL_NUM_THREADS := 1
+docs docs-quick: export OMP_WAIT_POLICY := PASSIVE
 docs-quick: export OPAUC_DOCS := quick
 docs docs-quick: .venv/installed
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

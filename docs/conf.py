@@ -1,5 +1,6 @@
 """How the documentation is built: `make docs`."""
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -56,6 +57,9 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib",),
     "plot_gallery": True,
 }
+
+# Where the kernels of the machine that builds the site lie is no part of what an example prints.
+logging.getLogger("opauc").setLevel(logging.ERROR)
 
 html_theme = "pydata_sphinx_theme"
 html_title = "opauc"

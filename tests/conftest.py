@@ -2,6 +2,7 @@
 
 import os
 from fnmatch import fnmatch
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -53,14 +54,19 @@ def pytest_collection_modifyitems(items):
 
 
 def is_slow(item):
-    path = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
     code = getattr(getattr(item, "function", None), "__code__", None)
     return (
-        (matches(path, SLOW_FILES) and not matches(path, QUICK_FILES))
+        is_slow_file(item.path)
         or any(part in item.name for part in SLOW_NAMES)
         or not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
         or (code is not None and "subprocess" in code.co_names)
     )
+
+
+@cache
+def is_slow_file(path):
+    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
+    return matches(name, SLOW_FILES) and not matches(name, QUICK_FILES)
 
 
 def matches(path, patterns):

@@ -20,7 +20,7 @@ from opauc.report.text import plain, safe
 from opauc.version import __version__
 
 VERDICT_LOOKS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided", UNTESTED: "untested"}
-TITLE = "One-Pass AUC Optimization: the evaluation, ours beside the printed one"
+TITLE = "One-Pass AUC Optimization: the evaluation computed again"
 SHORTENED = "{title} (quick profile: {trials} trial on at most {rows:,} rows of a set, a check that everything runs)"
 # The paper, at the site of the conference's proceedings.
 PAPER_LINK = "https://proceedings.mlr.press/v28/gao13.html"
@@ -91,10 +91,13 @@ dl.notes dd{margin:0}
 @media print{
   .claims{min-width:0}
   .auc-table{font-size:.75rem}
+  .auc-table thead th{white-space:normal}
   .auc-table td,.auc-table th{padding-right:.4rem}
   .auc-table tbody th{position:static}
   h2,.under{break-after:avoid}
   .many{page:landscape}
+  .auc-table,.under,dl.notes{break-inside:avoid}
+  .claims .where,.claims .statement{break-after:avoid}
 }
 @page landscape{size:A4 landscape}
 """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from experiments.paper.column import Column
@@ -19,20 +20,13 @@ COMPARABLE = "The published task: AUCs may be compared with the printed ones ben
 OTHER_TASK = "A set of the paper, another task or scaling (see Data sets): not to be compared with printed AUCs"
 NOT_IN_PAPER = "Not in the paper"
 
-# Columns that fit on a sheet of paper held upright.
-MOST_UPRIGHT = 7
+# Columns that fit on a sheet of paper held upright, and on one that is turned.
+MOST_UPRIGHT, MOST_TURNED = 7, 9
 
 
 def table_section(table: Table, columns: Mapping[str, Column], sets: Mapping[str, DataSet]) -> str:
     """Return a table with its title and what there is to know to read it."""
-    head = '<th scope="col">Data set</th>' + "".join(f'<th scope="col">{safe(name)}</th>' for name in table.columns)
-    rows = ""
-    for group, names in groupby(table.sets, key=lambda name: _group(sets[name])):
-        if table.printed:
-            rows += _heading(group, len(table.columns))
-        rows += "".join(_row(safe(name), [_cell(table, name, column) for column in table.columns]) for name in names)
-    rows += "".join(_foot(table))
-    whole = f'<table class="auc-table"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    parts = [_table(replace(table, columns=names), sets) for names in sheets(table.columns)]
     printed = ""
     if table.printed:
         here = any(name in table.comparable for name in table.sets)
@@ -44,13 +38,39 @@ def table_section(table: Table, columns: Mapping[str, Column], sets: Mapping[str
         "below. λ↓25: in 25 runs the smallest λ of the grid was chosen (↑ the largest; η, C step size; R radius), so "
         "that a wider grid may do better."
     )
-    return section(table.title, note, whole, _abouts(table, columns), is_wide=len(table.columns) > MOST_UPRIGHT)
+    return section(table.title, note, *parts, after=_abouts(table, columns), is_wide=len(table.columns) > MOST_UPRIGHT)
 
 
-def section(title: str, note: str, table: str, after: str = "", is_wide: bool = False) -> str:
-    """Return a titled part of the page whose table scrolls by itself; one that is wide is printed on a sheet turned."""
+def sheets(columns: Sequence[str]) -> list[list[str]]:
+    """Return the columns of each part of a table: the first, which the others are tested against, is in every part.
+
+    >>> sheets(list("abc")), [len(part) for part in sheets(list("abcdefghijklmnopqrst"))]
+    ([['a', 'b', 'c']], [8, 8, 6])
+    """
+    first, others = columns[0], columns[1:]
+    n_parts = max(-(-len(others) // (MOST_TURNED - 1)), 1)
+    size = max(-(-len(others) // n_parts), 1)
+    return [[first, *others[at : at + size]] for at in range(0, max(len(others), 1), size)]
+
+
+def _table(table: Table, sets: Mapping[str, DataSet]) -> str:
+    """Return the rows of all sets, by how their task relates to the published one, and the counts."""
+    head = '<th scope="col">Data set</th>' + "".join(f'<th scope="col">{safe(name)}</th>' for name in table.columns)
+    rows = ""
+    for group, names in groupby(table.sets, key=lambda name: _group(sets[name])):
+        if table.printed:
+            rows += _heading(group, len(table.columns))
+        rows += "".join(_row(safe(name), [_cell(table, name, column) for column in table.columns]) for name in names)
+    rows += "".join(_foot(table))
+    return f'<table class="auc-table"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def section(title: str, note: str, *tables: str, after: str = "", is_wide: bool = False) -> str:
+    """Return a titled part of the page whose tables scroll by themselves; wide ones are printed on a sheet turned."""
     name, look = safe(title), ' class="many"' if is_wide else ""
-    scroll = f'<div class="scroll" role="region" aria-label="{name}" tabindex="0">{table}</div>'
+    scroll = "".join(
+        f'<div class="scroll" role="region" aria-label="{name}" tabindex="0">{table}</div>' for table in tables
+    )
     return f'<section{look}><h2>{name}</h2><p class="under">{safe(note)}</p>{scroll}{after}</section>'
 
 

@@ -1,6 +1,7 @@
 """`opauc evaluate --by` and `opauc report --by`."""
 
 import json
+import re
 
 import pytest
 
@@ -30,6 +31,15 @@ def test_groups_are_printed_and_on_the_page(model, tmp_path, opauc):
         assert group["points"]
     assert opauc("report", model, tmp_path / "t.csv", "--by", "site", "-o", tmp_path / "p.html").code == 0
     assert "By site" in (tmp_path / "p.html").read_text()
+
+
+def test_the_terminal_and_the_page_show_rates_at_the_same_threshold(model, tmp_path, opauc):
+    ran = opauc("evaluate", model, tmp_path / "t.csv", "--by", "site", "--report", tmp_path / "p.html")
+    printed = {float(found) for found in re.findall(r"; at\s+(\S+)\s+recall", ran.out)}
+    (on_page,) = re.findall(
+        r"rates at one threshold for all, (\S+), where at most 10 %", (tmp_path / "p.html").read_text()
+    )
+    assert printed == {float(on_page.replace("\u2212", "-"))}
 
 
 def test_mistakes_are_one_line(model, tmp_path, opauc):

@@ -10,7 +10,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 
 from opauc.core.blas import one_blas_thread
 from opauc.core.parameters import ALL_CORES, Threads
-from opauc.core.threads import use_threads, work_in_order
+from opauc.core.threads import raise_if_dropped, use_threads, work_beside, work_in_order
 
 
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 5))
@@ -117,3 +117,68 @@ def test_all_cores_are_those_that_the_process_may_use(monkeypatch):
         monkeypatch.setenv("OMP_NUM_THREADS", limit)
         assert Threads().check(ALL_CORES) == expected
         assert Threads().check(8) == 8, "a number that is asked for is used"
+
+
+def test_work_is_done_beside_the_body():
+    both = threading.Barrier(2, timeout=10)
+    with use_threads(2), work_beside(lambda: both.wait() >= 0) as result:
+        both.wait()
+        assert result()
+
+
+def test_one_thread_works_when_the_result_is_asked_for():
+    begun = []
+    with work_beside(lambda: begun.append(threading.get_ident())) as result:
+        assert not begun
+        result()
+    assert begun == [threading.get_ident()]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_an_error_of_the_work_is_raised_where_its_result_is_asked_for(n_threads):
+    def fail():
+        raise ValueError("no")
+
+    with use_threads(n_threads), work_beside(fail) as result, pytest.raises(ValueError, match="no"):
+        result()
+
+
+@pytest.mark.parametrize("raised", [ValueError, KeyboardInterrupt])
+def test_an_error_of_the_body_ends_the_work_beside_it(raised):
+    begun, ended, went_on = threading.Event(), threading.Event(), threading.Event()
+
+    def work():
+        begun.set()
+        try:
+            for _ in range(1000):
+                raise_if_dropped()
+                time.sleep(0.01)
+            went_on.set()
+        finally:
+            ended.set()
+
+    def fail():
+        with use_threads(2), work_beside(work):
+            begun.wait(10)
+            raise raised
+
+    with pytest.raises(raised):
+        fail()
+    assert ended.is_set(), "the work is waited for"
+    assert not went_on.is_set()
+
+
+def test_work_in_other_threads_is_never_dropped():
+    with pytest.raises(ValueError, match="now"), use_threads(2), work_beside(lambda: None):
+        raise ValueError("now")
+    raise_if_dropped()
+
+
+def test_work_beside_the_body_starts_no_threads():
+    def work():
+        inside = []
+        work_in_order(lambda _: threading.get_ident(), range(3), inside.append)
+        return set(inside) == {threading.get_ident()}
+
+    with use_threads(3), work_beside(work) as result:
+        assert result()

@@ -140,7 +140,7 @@ def test_influences_are_the_derivatives_with_respect_to_the_weights_of_rows(metr
         # Among other scores the share of positives at the cut is an estimate, from the rows next to it.
         scores = (scores > 0.5) * 1.0
     table, entries = ScoreTable.of_rows(labels, scores)
-    influence, factor = metric.influence_of(table), metric.scale_of(table).factor
+    influence, factor = metric.influence_of(table), metric.scale.factor
     n_rows, step = labels.size, 1e-6
     # A number of rows is a share of them here: another sample is as large.
     if isinstance(getattr(metric, "k", None), int):
@@ -233,7 +233,7 @@ def test_bounds_of_a_long_stream_are_narrow(metric):
     stream = StreamingAuc.of(labels, scores)
     low, high = metric.bounds(stream)
     assert low <= metric(labels, scores) <= high
-    assert (high - low) / abs(metric.scale_of(ScoreTable.of_stream(stream)).factor) < 0.01
+    assert (high - low) / abs(metric.scale.factor) < 0.01
 
 
 @every_metric

@@ -15,13 +15,11 @@ from opauc.report.page import MAX_IMPORTANCES, MAX_MAIN_EFFECTS, MAX_PAIRS
 from opauc.report.svg import Axis
 from opauc.report.term_charts import (
     LABEL_LETTERS,
-    MAX_CELLS,
     MAX_LEVELS,
     contribution_label,
     cumulative_rows,
     curve_chart,
     level_chart,
-    pair_chart,
     shown_contributions,
     shown_levels,
     waterfall_chart,
@@ -98,31 +96,6 @@ def test_bars_of_levels_are_as_long_as_their_values():
     widths = np.array([float(rect.get("width")) for rect in svg.iter("rect")])
     np.testing.assert_allclose(widths / widths[1], [2.0, 1.0, 1.0], atol=0.01)
     assert [rect.get("class") for rect in svg.iter("rect")] == ["up", "up", "down"]
-
-
-def test_cells_of_a_pair_are_darker_for_larger_values_and_larger_numbers_are_higher_up():
-    values = np.array([[0.0, 0.5, -1.0], [0.25, 0.0, 0.1]])
-    term = pair(grid=((1.0, 2.0), (5.0, 6.0, 7.0)), values=values, standard_errors=np.full((2, 3), 0.1))
-    (svg,) = svgs(pair_chart("c", term, 2.0))
-    cells = list(svg.iter("rect"))
-    opacities = np.array([float(cell.get("fill-opacity")) for cell in cells]).reshape(2, 3)
-    # Of a scale up to 2; cells within two standard errors of zero are faded.
-    expected = (0.06 + 0.94 * np.abs(values) / 2.0) * np.where(np.abs(values) > 0.2, 1.0, 0.3)
-    np.testing.assert_allclose(opacities, expected, atol=1e-3)
-    assert [cell.get("class") for cell in cells[:3]] == ["down", "up", "down"]
-    assert float(cells[0].get("y")) > float(cells[3].get("y"))
-    assert float(cells[0].get("x")) < float(cells[1].get("x"))
-
-
-def test_a_pair_with_many_levels_shows_the_largest_values():
-    values = np.zeros((30, 20))
-    values[7, 3], values[21, 11] = 2.0, -1.0
-    term = pair(grid=(tuple(f"a{k}" for k in range(30)), tuple(f"b{k}" for k in range(20))), values=values)
-    (svg,) = svgs(pair_chart("c", term, 2.0))
-    assert len(list(svg.iter("rect"))) == MAX_CELLS**2
-    tooltips = " ".join(title.text for title in svg.iter("title"))
-    assert "a7, b3: +2" in tooltips
-    assert "a21, b11: −1" in tooltips
 
 
 @given(

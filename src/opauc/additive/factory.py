@@ -116,6 +116,15 @@ class AdditiveFactory:
         """Return the factory of fits of so many classes."""
         return replace(self, n_classes=n_classes)
 
+    def for_segments(self) -> AdditiveFactory:
+        """Return the factory of fits of one basis, which files fix before the pass."""
+        return replace(self, fixes_basis=True)
+
+    @property
+    def begins_fixed(self) -> bool:
+        """Whether there is a basis to begin with."""
+        return self.initial is not None and self.initial.fixed is not None
+
     def with_basis_of(self, fit: AdditiveFit) -> AdditiveFactory:
         """Return the factory of fits that begin with the basis of another and merge with it."""
         return replace(self, initial=fit.empty_copy())

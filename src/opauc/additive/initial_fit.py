@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
+from opauc.additive.basis.ensemble import TreeEnsemble
 from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
@@ -39,7 +40,7 @@ from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
 from opauc.additive.trees.blend import TREES, Blend, ValidationRows, average_ensembles
 from opauc.additive.trees.grow import CodedRows, GrowthLimits, code_folds, cross_fit, grow_ensemble
-from opauc.core.threads import count_threads
+from opauc.core.threads import count_threads, work_beside
 from opauc.types import Floats, Labels
 
 
@@ -101,36 +102,46 @@ def fit_basis(
     few_rows = no_more_rows and policy.tree.cross_fits(labels.size, settings.effort)
     n_validation = policy.tree.n_validation(labels.size) if may_join and not few_rows else 0
     validation, others = order[:n_validation], order[n_validation:]
-    drawn = draw_search_rows(others, labels, policy.sample)
-    at = drawn.rows
-    mass = balance_classes(labels[at], weights[at])
-    sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
-    effects = choose_main_effects(sample, settings, categorical, policy.search)
-    effects = drop_weak_effects(effects, [sample], settings.max_columns)
-    mains = Basis.of_effects(effects)
-    search = InteractionSearch(mains, effects, sample, settings, policy.search, policy.smoothing, may_join)
-    basis, fit = search.fit()
-    uncoded = constraints.uncoded.union(settings.numeric)
-    coded = find_coded_inputs(effects, sample, fit.scores, policy.code, uncoded)
-    random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
-    aucs = measure_inputs(sample, categorical, policy.leak)
-    basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
-    if settings.interactions == AUTO:
-        may_cross = CrossingRule(constraints.uncoded, settings.interaction_constraints)
-        crossed = find_crossed_codes(basis, sample, fit, not no_more_rows, settings.numeric, policy.crossed, may_cross)
-        basis = replace(basis, crossed=crossed)
-    initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
-    start = AdditiveLogistic.start(basis_columns(basis, constraints), initial)
     parts = LabeledSample(rows, labels, weights, categorical)
-    additive = basis
-    model = parts.add_to(start, basis, others)
-    if may_join:
-        growths = policy.tree.growths(settings.effort, few_rows)
-        limits = GrowthLimits(tuple(constraints.directions), settings.interaction_constraints)
+    growths = policy.tree.growths(settings.effort, few_rows)
+    limits = GrowthLimits(tuple(constraints.directions), settings.interaction_constraints)
+    n_threads = max(1, count_threads() - 1)  # one more searches for the basis meanwhile
+
+    def grow() -> GrownTrees | None:
+        if not may_join:
+            return None
         if few_rows:
-            blend, lambdas = cross_fit_trees(basis, model, parts, order, growths, seed, policy, limits)
-        else:
-            blend, lambdas = grow_trees(basis, model, parts, validation, others, growths, seed, policy, limits)
+            return cross_fit_trees(parts, order, growths, seed, policy.tree, limits, n_threads)
+        return grow_trees(parts, validation, others, growths, seed, policy.tree, limits, n_threads)
+
+    with work_beside(grow) as wait_for_trees:
+        drawn = draw_search_rows(others, labels, policy.sample)
+        at = drawn.rows
+        mass = balance_classes(labels[at], weights[at])
+        sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
+        effects = choose_main_effects(sample, settings, categorical, policy.search)
+        effects = drop_weak_effects(effects, [sample], settings.max_columns)
+        mains = Basis.of_effects(effects)
+        search = InteractionSearch(mains, effects, sample, settings, policy.search, policy.smoothing, may_join)
+        basis, fit = search.fit()
+        uncoded = constraints.uncoded.union(settings.numeric)
+        coded = find_coded_inputs(effects, sample, fit.scores, policy.code, uncoded)
+        random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
+        aucs = measure_inputs(sample, categorical, policy.leak)
+        basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
+        if settings.interactions == AUTO:
+            may_cross = CrossingRule(constraints.uncoded, settings.interaction_constraints)
+            more_rows, numeric = not no_more_rows, settings.numeric
+            crossed = find_crossed_codes(basis, sample, fit, more_rows, numeric, policy.crossed, may_cross)
+            basis = replace(basis, crossed=crossed)
+        initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
+        start = AdditiveLogistic.start(basis_columns(basis, constraints), initial)
+        additive = basis
+        model = parts.add_to(start, basis, others)
+        trees = wait_for_trees()
+    if trees is not None:
+        blend_with, validating = (blend_cross_fit, order) if few_rows else (blend_trees, validation)
+        blend, lambdas = blend_with(basis, model, parts, validating, trees, policy)
         basis, blend = accept_trees(basis, blend, policy.tree)
         model = model.merge_initial(parts.add_to(start, basis, validation)) if n_validation else model
         model = replace(model, columns=basis_columns(basis, constraints), blend=blend, lambdas=lambdas)
@@ -167,7 +178,7 @@ class LabeledSample(NamedTuple):
     def add_to(self, start: AdditiveLogistic, basis: Basis, at: NDArray[np.int64]) -> AdditiveLogistic:
         """Return a model of no rows with some of the rows added."""
 
-        def add(shard: slice, first: bool) -> AdditiveLogistic:  # noqa: ARG001  all shards start without rows
+        def add(shard: slice, _first: bool) -> AdditiveLogistic:  # all shards start without rows
             rows = at[shard]
             return start.update_initial(encode_rows(basis, self.rows[rows], self.labels[rows], self.weights[rows]))
 
@@ -190,78 +201,111 @@ def accept_trees(basis: Basis, blend: Blend | None, policy: TreePolicy) -> tuple
     return basis.with_trees(blend.ensemble if joins else None, gain), blend if joins else None
 
 
+class GrownTrees(NamedTuple):
+    """Ensembles with their scores of validation rows, which they have not seen, and the rows they are grown on."""
+
+    ensembles: list[TreeEnsemble]
+    scores: list[Floats]
+    rows: CodedRows
+    validation: CodedRows
+
+
 def grow_trees(
-    basis: Basis,
-    model: AdditiveLogistic,
     sample: LabeledSample,
     validation: NDArray[np.int64],
     others: NDArray[np.int64],
     growths: Sequence[Growth],
     seed: int,
-    policy: AdditivePolicy,
+    policy: TreePolicy,
     limits: GrowthLimits,
-) -> tuple[Blend | None, Floats]:
-    """Return the blend with an ensemble that is grown on many rows and validated on others, and smoothing parameters.
-
-    `model` has the sums of the other rows only: neither the trees nor the additive part have seen the validation rows.
-    """
+    n_threads: int,
+) -> GrownTrees:
+    """Return ensembles that are grown on many of the other rows, an ensemble per growth."""
     rows, labels, weights, categorical = sample
-    grown = draw_tree_rows(others, labels, policy.tree)
+    grown = draw_tree_rows(others, labels, policy)
     at = grown.rows
     own = rows[at]
-    codes = ValueCodes.of(own, labels[at], weights[at], categorical, policy.tree)
+    codes = ValueCodes.of(own, labels[at], weights[at], categorical, policy)
     # Rows of a class of which few are drawn stand for the others.
     coded = CodedRows(codes.of_rows(own), labels[at], weights[at] / grown.shares[labels[at]])
     held_out = sample.coded(codes, validation, weights[validation])
-    max_leaves = policy.tree.max_leaves_of_all // len(growths)
-    n_threads = count_threads()
-    ensembles = [
-        grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, n_threads, limits) for growth in growths
-    ]
-    scored = [(one, one.products(held_out.codes, one.values)) for one in ensembles if one is not None]
-    additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
-    if not scored:
-        return None, lambdas
-    additive = basis.products(rows[validation], additive_weights)
-    ensemble, trees = average_ensembles([one for one, _ in scored], [scores for _, scores in scored], held_out)
-    validated = ValidationRows(held_out, additive, trees)
-    return Blend.start(ensemble, additive_weights, validated, coded.codes, policy=policy.tree), lambdas
+    max_leaves = policy.max_leaves_of_all // len(growths)
+    tried = [grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, n_threads, limits) for growth in growths]
+    ensembles = [one for one in tried if one is not None]
+    return GrownTrees(ensembles, [one.products(held_out.codes, one.values) for one in ensembles], coded, held_out)
 
 
 def cross_fit_trees(
-    basis: Basis,
-    model: AdditiveLogistic,
     sample: LabeledSample,
     order: NDArray[np.int64],
     growths: Sequence[Growth],
     seed: int,
-    policy: AdditivePolicy,
+    policy: TreePolicy,
     limits: GrowthLimits,
+    n_threads: int,
+) -> GrownTrees:
+    """Return ensembles of which each is the mean of several, grown without one fold of the rows and scoring it."""
+    rows, labels, weights, categorical = sample
+    folds = _assign_folds(labels[order], policy.n_folds)
+    codes = code_folds(by_columns(rows, order), labels[order], weights[order], categorical, folds, policy)
+    coded = sample.coded(codes, order, weights[order])
+    max_leaves = policy.max_leaves_of_all // (policy.n_folds * len(growths))
+    tried = [cross_fit(codes, coded, folds, growth, max_leaves, seed, n_threads, limits) for growth in growths]
+    parts = [part for part in tried if part is not None]
+    return GrownTrees([part.ensemble for part in parts], [part.scores for part in parts], coded, coded)
+
+
+def blend_trees(
+    basis: Basis,
+    model: AdditiveLogistic,
+    sample: LabeledSample,
+    validation: NDArray[np.int64],
+    trees: GrownTrees,
+    policy: AdditivePolicy,
 ) -> tuple[Blend | None, Floats]:
-    """Return the blend with ensembles of which each is grown without one fold of the rows and validated on it.
+    """Return the blend with trees that were grown on other rows than it is validated on, and smoothing parameters.
+
+    `model` has the sums of the other rows only: neither the trees nor the additive part have seen the validation rows.
+    """
+    additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
+    if not trees.ensembles:
+        return None, lambdas
+    additive = basis.products(sample.rows[validation], additive_weights)
+    return _start_blend(additive_weights, additive, trees, policy.tree), lambdas
+
+
+def blend_cross_fit(
+    basis: Basis,
+    model: AdditiveLogistic,
+    sample: LabeledSample,
+    order: NDArray[np.int64],
+    trees: GrownTrees,
+    policy: AdditivePolicy,
+) -> tuple[Blend | None, Floats]:
+    """Return the blend with trees of `cross_fit_trees`, which all rows validate, and smoothing parameters.
 
     The additive part of a fold is solved for without its rows, on the basis of all rows.
     """
-    rows, labels, weights, categorical = sample
+    rows, labels, weights, _ = sample
     folds = _assign_folds(labels[order], policy.tree.n_folds)
-    codes = code_folds(by_columns(rows, order), labels[order], weights[order], categorical, folds, policy.tree)
-    coded = sample.coded(codes, order, weights[order])
     additive = np.empty(order.size)
     additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
+    if not trees.ensembles:
+        return None, lambdas
     model = replace(model, lambdas=lambdas)
     for fold in range(policy.tree.n_folds):
         at = order[folds == fold]
         without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
         additive[folds == fold] = basis.products(rows[at], without.solve(policy, narrow=True).weights)
-    max_leaves = policy.tree.max_leaves_of_all // (policy.tree.n_folds * len(growths))
-    n_threads = count_threads()
-    parts = [cross_fit(codes, coded, folds, growth, max_leaves, seed, n_threads, limits) for growth in growths]
-    grown = [part for part in parts if part is not None]
-    if not grown:
-        return None, lambdas
-    ensemble, trees = average_ensembles([part.ensemble for part in grown], [part.scores for part in grown], coded)
-    validation = ValidationRows(coded, additive, trees)
-    return Blend.start(ensemble, additive_weights, validation, coded.codes, frozen=True, policy=policy.tree), lambdas
+    return _start_blend(additive_weights, additive, trees, policy.tree, frozen=True), lambdas
+
+
+def _start_blend(
+    additive_weights: Floats, additive: Floats, trees: GrownTrees, policy: TreePolicy, frozen: bool = False
+) -> Blend:
+    ensemble, scores = average_ensembles(trees.ensembles, trees.scores, trees.validation)
+    validated = ValidationRows(trees.validation, additive, scores)
+    return Blend.start(ensemble, additive_weights, validated, trees.rows.codes, frozen, policy)
 
 
 def _assign_folds(labels: Labels, n_folds: int) -> NDArray[np.int64]:

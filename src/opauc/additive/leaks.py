@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +10,8 @@ from numpy.typing import NDArray
 from opauc.additive.basis.knots import OrderedValues
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.policy import LEAK_POLICY, LeakPolicy
+from opauc.core.fit import Fit
 from opauc.types import Floats
-
-if TYPE_CHECKING:
-    from opauc.additive.state import AdditiveFit
 
 
 class Leak(UserWarning):
@@ -44,9 +41,9 @@ class Leak(UserWarning):
         )
 
 
-def find_leaks(fit: AdditiveFit, names: Sequence[str], policy: LeakPolicy = LEAK_POLICY) -> list[Leak]:
+def find_leaks(fit: Fit, names: Sequence[str], policy: LeakPolicy = LEAK_POLICY) -> list[Leak]:
     """Return the inputs, by their names, that alone rank nearly all rows rightly, the best first."""
-    aucs = None if fit.fixed is None and not fit.counts.all_seen else fit.current.basis.input_aucs
+    aucs = fit.input_aucs
     if aucs is None:
         return []
     return [Leak(names[j], float(aucs[j])) for j in np.argsort(-aucs, kind="stable") if aucs[j] > policy.min_auc]

@@ -149,7 +149,7 @@ class ScoringOnlyFit(AdditiveFit):
         """Return the fit itself."""
         return self
 
-    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
+    def to_parts(self) -> tuple[Json, Arrays]:
         """Return the settings and the selection, and all arrays under flat names."""
         basis, model = self.current
         saved = self.terms
@@ -199,7 +199,6 @@ class ScoringOnlyFit(AdditiveFit):
         header: Settings,
         arrays: NamedArrays,
         n_features: int,  # noqa: ARG003
-        can_train: bool = True,  # noqa: ARG003
     ) -> ScoringOnlyFit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
         checked = json_as(ScoringHeader, header, "fit")

@@ -123,6 +123,7 @@ class AdditiveFit(Fit):
     """
 
     family: ClassVar[str] = "additive"
+    has_basis: ClassVar[bool] = True
     # A solve costs as much as very many rows.
     look_growth: ClassVar[float] = 4.0
 
@@ -167,6 +168,11 @@ class AdditiveFit(Fit):
     def counts(self) -> RowCounts:
         """Rows learned of each class, each counted with its weight."""
         return self.waiting.counts if self.fixed is None else self.fixed.model.counts
+
+    @property
+    def input_aucs(self) -> Floats | None:
+        """AUC of each input by itself on rows of the initial sample; None where these are too few."""
+        return None if self.fixed is None and not self.counts.all_seen else self.current.basis.input_aucs
 
     def look(self, n_rows: int) -> MappedScorer | None:
         """Return what scores the rows to come; None before the basis, when all rows would have to be fitted anew.
@@ -451,7 +457,7 @@ class AdditiveFit(Fit):
 
         return ScoringOnlyFit.of(self)
 
-    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
+    def to_parts(self) -> tuple[Json, Arrays]:
         """Return the settings, and all arrays under flat names."""
         arrays: Arrays = {"categorical": self.categorical.copy(), "seed": np.array(self.seed, np.uint64)}
         arrays["initial"] = self.initial.keys.copy()
@@ -477,7 +483,6 @@ class AdditiveFit(Fit):
         header: Settings,
         arrays: NamedArrays,
         n_features: int,  # noqa: ARG003
-        can_train: bool = True,  # noqa: ARG003
     ) -> AdditiveFit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
         checked = json_as(AdditiveHeader, header, "fit")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from opauc.additive.constraints.named import ConstraintOptions
 from opauc.additive.constraints.price import LabeledRows, Price, price
-from opauc.additive.gam import OnePassGAM
 from opauc.api.observer import Observer
 from opauc.api.saving import estimator_of
 from opauc.api.scored_stream import Purpose, ScoredStream
@@ -36,9 +35,9 @@ def constrain_file(
 ) -> ConstrainedModel:
     """Return the model of a file under constraints, and their price: with AUCs if there are labeled rows."""
     model, rows = load_model(path, can_train=True), None
-    estimator = estimator_of(model)
-    if not isinstance(estimator, OnePassGAM):
+    if not model.fit.has_basis:
         raise InputError(f"{path}: is a model of {model.estimator}; constraints are for additive models (OnePassGAM)")
+    estimator: Any = estimator_of(model)
     if data:
         rows = read_labeled(ScoredStream(path, data, format_, BadRows(), Purpose.EVALUATE), observer)
     fit, resolved = estimator._fitted, estimator._resolve(constraints)

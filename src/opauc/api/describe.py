@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from opauc.additive.leaks import find_leaks
 from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, PAIRS, SAMPLE, ModelSelection
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms.explain import TermColumns, Terms
-from opauc.core.fit import only_two_classes
+from opauc.core.fit import BatchFit, only_two_classes
 from opauc.core.labels import shown_label
 from opauc.core.mergeable import FeatureSpread
 from opauc.core.model import Model
-from opauc.linear.multiclass.scorer import MulticlassScorer
-from opauc.linear.scorer import LinearScorer
+from opauc.core.registry import TERMS
+from opauc.core.scorer import WeightScorer
+from opauc.errors import UnsupportedOperationError
+from opauc.linear.fit import LinearFit
 from opauc.report import (
     CandidateRow,
     Contribution,
@@ -59,6 +61,7 @@ class FitDescription:
     penalty: PenaltyChoice | None = None
     chosen: dict[str, float] = field(default_factory=dict)
     terms: TermsSection | None = None
+    constraints: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,21 +140,22 @@ def _example(rows: Array, labels: Labels, scores: Floats, at: int, rows_before: 
 
 def describe_fit(model: Model, examples: ExampleRows | None = None) -> FitDescription:
     """Return what there is to show of the fit of a model."""
-    return DESCRIBERS[model.fit.family](model, examples or ExampleRows())
+    return DESCRIBERS[model.fit.family](model, model.fit, examples or ExampleRows())
 
 
-def _describe_linear(model: Model, examples: ExampleRows) -> FitDescription:  # noqa: ARG001
-    shown = largest_weights(model)
-    return FitDescription(shown.rows, shown.order, penalty_choice(model), dict(model.fit.chosen_settings))
+def _describe_linear(model: Model, fit: LinearFit | BatchFit, _examples: ExampleRows) -> FitDescription:
+    shown = largest_weights(model, fit.scorer)
+    return FitDescription(shown.rows, shown.order, penalty_choice(model), dict(fit.chosen_settings))
 
 
-def _describe_additive(model: Model, examples: ExampleRows) -> FitDescription:
+def _describe_additive(model: Model, fit: AdditiveFit, examples: ExampleRows) -> FitDescription:
     terms = terms_of(model)
-    return FitDescription(terms=terms_section(terms, list(examples.explain(terms))))
+    constraints = fit.constraints.describe(input_names(model))
+    return FitDescription(terms=terms_section(terms, list(examples.explain(terms))), constraints=constraints)
 
 
-def _describe_classes(model: Model, examples: ExampleRows) -> FitDescription:  # noqa: ARG001  a score per class
-    """Return the terms of every class, named by it, the most important first."""
+def _describe_classes(model: Model, _fit: AdditiveFit, _examples: ExampleRows) -> FitDescription:
+    """Return the terms of every class, named by it, the most important first; no row has one score to explain."""
     first, *_ = of_classes = class_terms(model)
     named = zip(class_names(model), of_classes, strict=True)
     shown = [term._replace(name=f"{label}: {term.name}") for label, terms in named for term in shown_terms(terms)]
@@ -161,7 +165,8 @@ def _describe_classes(model: Model, examples: ExampleRows) -> FitDescription:  #
     return FitDescription(terms=replace(terms_section(first), terms=shown, n_terms=len(shown), selection=selection))
 
 
-DESCRIBERS: dict[str, Callable[[Model, ExampleRows], FitDescription]] = {
+# By family: they take a model and its fit, which is of that family.
+DESCRIBERS: dict[str, Callable[[Model, Any, ExampleRows], FitDescription]] = {
     "linear": _describe_linear, "batch": _describe_linear, "additive": _describe_additive,
     "additive_scoring": _describe_additive, "additive_multiclass": _describe_classes,
 }  # fmt: skip
@@ -174,10 +179,8 @@ class ShownWeights(NamedTuple):
     order: str
 
 
-def largest_weights(model: Model) -> ShownWeights:
+def largest_weights(model: Model, scorer: WeightScorer) -> ShownWeights:
     """Return the largest weights with the names of their features, or their numbers as LIBSVM counts."""
-    scorer = model.scorer
-    assert isinstance(scorer, LinearScorer | MulticlassScorer), "asked for by its family"
     weights, spread = np.atleast_2d(scorer.weights), model.fit.feature_spread
     effects = None if spread is None else weights * spread.deviations
     names = [f", {shown_label(label)}" for label in model.classes.tolist()] if model.several_classes else [""]
@@ -275,30 +278,31 @@ def input_names(model: Model) -> tuple[str, ...]:
     return names or model.feature_names or tuple(f"x{j}" for j in range(model.n_features))
 
 
-def constraints_of(model: Model) -> list[str]:
-    """Return the constraints on the weights of an additive model in words; a linear model has none."""
-    if not isinstance(model.fit, AdditiveFit):
-        return []
-    return model.fit.constraints.describe(input_names(model))
+def terms_of(model: Model, otherwise: str | None = None) -> Terms:
+    """Return the terms of a model by the column names of its table, or by numbers.
 
-
-def terms_of(model: Model) -> Terms:
-    """Return the terms of an additive model by the column names of its table, or by numbers.
-
-    Raises UnsupportedOperationError for more than two classes, each of which has its own.
+    Raises UnsupportedOperationError with the text `otherwise` for a model without terms, and for more than two
+    classes, each of which has its own.
     """
-    if model.classes.size > 2:
+    if model.fit.family in TERMS and model.several_classes:
         raise only_two_classes(
             "this", model.classes.size, "in Python, explain, reasons and terms_ show each class (class_=...)"
         )
-    return class_terms(model)[0]
+    return class_terms(model, otherwise)[0]
 
 
-def class_terms(model: Model) -> list[Terms]:
-    """Return the terms of each class against the rest; of two classes those of the only score."""
-    assert isinstance(model.fit, AdditiveFit), "asked for by its family"
-    names, categories = input_names(model), None if model.reading is None else model.reading.category_names()
-    return [Terms(fit, names, categories or [{}] * len(names)) for fit in model.fit.class_fits]
+def class_terms(model: Model, otherwise: str | None = None) -> list[Terms]:
+    """Return the terms of each class against the rest; of two classes those of the only score.
+
+    Raises UnsupportedOperationError with the text `otherwise` for a model without terms.
+    """
+    if model.fit.family not in TERMS:
+        raise UnsupportedOperationError(
+            otherwise or f"only OnePassGAM has terms, and this is a model of {model.estimator}"
+        )
+    categories = None if model.reading is None else model.reading.category_names()
+    terms: list[Terms] = TERMS[model.fit.family](model.fit, input_names(model), categories)
+    return terms
 
 
 def class_sections(model: Model) -> dict[str, TermsSection]:

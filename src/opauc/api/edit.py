@@ -22,7 +22,7 @@ from opauc.core.checksummed_file import checksum, one_line
 from opauc.core.fit import only_scores
 from opauc.core.json_schema import json_as
 from opauc.core.model import Model, model_parts
-from opauc.errors import InputError, OpaucError, UnsupportedOperationError
+from opauc.errors import InputError, OpaucError
 from opauc.report.editing import PATCH_FORMAT, PATCH_VERSION, EditableTerm, EditingPage, render_editing
 from opauc.report.inputs import ShownTerm
 
@@ -135,9 +135,8 @@ def _apply(terms: Terms, edit: PatchEdit, who: str, why: str) -> AdditiveFit:
 
 def _editable(model: Model) -> Terms:
     """Return the terms of a model whose basis is fixed; raise for a model that cannot be edited."""
-    fit, reading = model.fit, model.reading
-    if not isinstance(fit, AdditiveFit):
-        raise UnsupportedOperationError(f"only OnePassGAM has terms to edit, and this is a model of {model.estimator}")
+    reading = model.reading
+    fit = terms_of(model, f"only OnePassGAM has terms to edit, and this is a model of {model.estimator}").solution
     if not fit.can_train:
         raise only_scores()
     if not fit.counts.all_seen:

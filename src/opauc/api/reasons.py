@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opauc.additive.state import AdditiveFit
 from opauc.additive.terms.explain import Terms
 from opauc.additive.terms.reasons import ATTRIBUTIONS, DIRECTIONS, FEATURE, REFERENCES, find_reasons, input_features
 from opauc.api.describe import input_names, terms_of
 from opauc.core.model import Model
-from opauc.data.encode.number_reading import OrdinalReading
-from opauc.errors import Parameter, ParameterError, UnsupportedOperationError, unknown_name
+from opauc.errors import Parameter, ParameterError, unknown_name
 from opauc.types import Rows
 
 
@@ -58,11 +56,10 @@ class RowReasons:
     def of(cls, model: Model, options: ReasonOptions) -> RowReasons:
         """Return what finds the reasons for the scores of a model; raise for one without terms."""
         options.check()
-        if not isinstance(model.fit, AdditiveFit):
-            raise UnsupportedOperationError(f"only OnePassGAM gives reasons, and this is a model of {model.estimator}")
-        columns = model.reading.columns if isinstance(model.reading, OrdinalReading) else None
-        features = input_features(columns, input_names(model)) if options.by == FEATURE else None
-        return cls(terms_of(model), options, features)
+        terms = terms_of(model, f"only OnePassGAM gives reasons, and this is a model of {model.estimator}")
+        schema = None if model.reading is None else model.reading.schema
+        features = input_features(schema, input_names(model)) if options.by == FEATURE else None
+        return cls(terms, options, features)
 
     def column_values(self, rows: Rows) -> list[list[str | None]]:
         """Return the names of the first reason of each row, of the second, and so on; None where there are fewer."""

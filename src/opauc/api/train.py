@@ -15,7 +15,6 @@ import numpy as np
 from scipy.sparse import issparse
 
 from opauc.additive.leaks import find_leaks
-from opauc.additive.state import AdditiveFit
 from opauc.api.describe import input_names
 from opauc.api.engines import check_engine, cluster
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopping, stopwatch
@@ -161,13 +160,12 @@ def train(
     if result.model is None:
         raise KeyboardInterrupt
     model = estimator_of(result.model)
-    if isinstance(result.model.fit, AdditiveFit):
-        if isinstance(sources[0], TableSource):
-            model.set_params(**_declared(sources[0], reading))
-            if "n_jobs" in given:
-                model.set_params(n_jobs=training.n_jobs)
-        for leak in find_leaks(result.model.fit, input_names(result.model)):
-            warnings.warn(leak, stacklevel=2)
+    if isinstance(sources[0], TableSource) and training.is_additive(sources, reading, given):
+        model.set_params(**_declared(sources[0], reading))
+        if "n_jobs" in given:
+            model.set_params(n_jobs=training.n_jobs)
+    for leak in find_leaks(result.model.fit, input_names(result.model)):
+        warnings.warn(leak, stacklevel=2)
     return model
 
 
@@ -332,7 +330,7 @@ def begin_training(
     template = load_model(options.basis_from)
     if not template.fit.can_train:
         raise only_scores()
-    if not isinstance(template.fit, AdditiveFit) or template.reading is None:
+    if not template.fit.has_basis or template.reading is None:
         raise InputError(f"{options.basis_from}: holds a linear model, which has no basis to begin with")
     _check_basis_options(template, options, reading, labels, given)
     known: Any = template.reading

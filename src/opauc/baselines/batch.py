@@ -14,7 +14,7 @@ from opauc.linear.estimator import LinearClassifier
 from opauc.linear.fit import LinearFit
 from opauc.linear.input import check_batch
 from opauc.linear.scorer import LinearScorer
-from opauc.types import Floats, Labels, Rows
+from opauc.types import Array, Floats, Labels, Rows
 
 
 class BatchClassifier(LinearClassifier):
@@ -25,6 +25,8 @@ class BatchClassifier(LinearClassifier):
     """
 
     _families: ClassVar[tuple[str, ...]] = ("batch",)
+
+    classes_: Array
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to labeled rows, replacing any earlier fit.

@@ -70,7 +70,7 @@ def _resolve_projected(
     estimator: str,
     parameters: Settings,
     n_features: int,
-    dtype: str,  # noqa: ARG001
+    _dtype: str,
 ) -> Resolved:
     """Return OPAUC's solver with full covariance behind a map that is drawn when training starts."""
     size = min(check_param(estimator, "n_components", parameters["n_components"], Count()), n_features)

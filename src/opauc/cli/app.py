@@ -79,7 +79,7 @@ def build(arguments: Sequence[str]) -> typer.Typer:
 class ClosedOutput(io.TextIOBase):
     """Standard output where the caller closed it: writing is an error with a message, not a crash."""
 
-    def write(self, text: str) -> int:  # noqa: ARG002
+    def write(self, _text: str) -> int:
         """Raise OSError."""
         raise OSError(errno.EBADF, "standard output is closed")
 

@@ -21,6 +21,7 @@ from opauc.cli.console import Reporter, command_line, emit, number_of, show_tabl
 from opauc.cli.evaluate_classes import interval_text, show_classes
 from opauc.errors import Parameter, ParameterError
 from opauc.metrics.groups import GroupEvaluation
+from opauc.report.summary import shown_point
 from opauc.types import Json
 
 # The exit code where the AUC is lower than asked for.
@@ -163,13 +164,13 @@ def command(
 
 
 def group_as_text(group: GroupEvaluation) -> str:
-    """Return the AUC of a group, its calibration, and its rates at the last threshold."""
+    """Return the AUC of a group, its calibration, and its rates at the threshold of the page."""
     area = group.confidence
     auc = "one class only" if area is None else f"AUC {area.auc:.4f} ({area.low:.4f} to {area.high:.4f})"
     text = f"{auc}, predicted {group.predicted:.3f}, observed {group.observed:.3f}, {number_of(group.n_rows, 'row')}"
     if not group.points:
         return text
-    point = group.points[-1]
+    point = group.points[shown_point([point.max_false_positive_rate for point in group.points])]
     return (
         f"{text}; at {point.threshold:.4g} recall {point.true_positive_rate:.3f}, "
         f"false positive rate {point.false_positive_rate:.3f}"

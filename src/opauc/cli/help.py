@@ -16,7 +16,7 @@ from rich.text import Text
 # A line of a docstring that begins so is an example.
 EXAMPLE = "Example: "
 # How the value of an option is shown, by its type, where it has no metavar.
-VALUES = {int: "NUMBER", float: "NUMBER", Path: "FILE"}
+VALUES: dict[type, str] = {int: "NUMBER", float: "NUMBER", Path: "FILE"}
 INDENT = "  "
 OPTIONS, LINEAR = "Options", "Linear models"
 # Columns of the text, at most, and of the names of options.
@@ -89,7 +89,7 @@ def arguments_of(command: Any) -> list[Any]:
 class VerbCommand(typer.core.TyperCommand):
     """A verb whose help has examples, and names options without their types."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  printed as it is laid out
+    def format_help(self, ctx: Any, _formatter: Any) -> None:
         """Print the help."""
         verb, text = str(self.name), split_help(self.help or "")
         usage = " ".join(["opauc", verb, "[OPTIONS]", *map(argument_name, arguments_of(self))])
@@ -103,7 +103,7 @@ class VerbCommand(typer.core.TyperCommand):
 class TopCommand(typer.core.TyperGroup):
     """The command itself, whose help lists the verbs in the order of work."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  printed as it is laid out
+    def format_help(self, ctx: Any, _formatter: Any) -> None:
         """Print the help."""
         verbs = [(name, command.help or "") for name, command in self.commands.items()]
         options = [(_flags("", one), getattr(one, "help", None) or "") for one in self.params]

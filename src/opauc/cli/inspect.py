@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +13,6 @@ import typer
 from opauc.api.describe import (
     FitDescription,
     additive_as_json,
-    constraints_of,
     describe_fit,
     edits_as_text,
     penalty_as_json,
@@ -24,7 +23,6 @@ from opauc.cli import options as shared
 from opauc.cli.console import emit, number_of, shorten, show_table
 from opauc.core.checksummed_file import read_checksummed
 from opauc.core.model import MODEL, Model, model_in
-from opauc.data.encode.number_reading import OrdinalReading
 from opauc.report import TermsSection, WeightRow
 from opauc.types import NamedArrays, Settings
 
@@ -72,7 +70,7 @@ def command(
             additive=None if shown.terms is None or model is None else additive_as_json(model),
         )  # fmt: skip
         return 0
-    facts = _facts(file, kind, header, model)
+    facts = _facts(file, kind, header, model, shown.constraints)
     if model is not None:
         known = {title: facts[name] for name, title in SUMMARY.items() if name in facts}
         show_table(str(file), {**known, **_about_rows(model)})
@@ -90,18 +88,20 @@ def command(
     return 0
 
 
-def _facts(file: Path, kind: str, header: Settings, model: Model | None) -> dict[str, object]:
+def _facts(
+    file: Path, kind: str, header: Settings, model: Model | None, constraints: Sequence[str]
+) -> dict[str, object]:
     """Return the header as lines, with totals in place of long lists."""
     facts: dict[str, object] = {"kind": kind, "size": f"{os.path.getsize(file):,} bytes"}
     for name, value in header.items():
         nested = value.items() if name in NESTED and isinstance(value, dict) and value else ((None, value),)
         for inner, part in nested:
             facts[name if inner is None else f"{name}: {inner}"] = shown(part)
-    if model is not None and (constraints := constraints_of(model)):
+    if constraints:
         facts["constraints"] = ", ".join(constraints)
-    reading = None if model is None else model.reading
-    if isinstance(reading, OrdinalReading) and reading.columns is not None:
-        kinds = Counter(column.kind for column in reading.columns.columns)
+    schema = None if model is None or model.reading is None else model.reading.schema
+    if schema is not None:
+        kinds = Counter(column.kind for column in schema.columns)
         facts["columns"] = ", ".join(f"{what}: {count}" for what, count in kinds.items())
     provenance = {} if model is None else model.provenance
     files, curve = provenance.get("inputs", ()), provenance.get("learning_curve")

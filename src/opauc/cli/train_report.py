@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from opauc.additive.drift import find_drift
 from opauc.additive.leaks import find_leaks
@@ -37,7 +38,7 @@ def report_training(result: Training, output: Path, reporter: Reporter) -> None:
     model = result.model
     assert model is not None, "the run was not stopped"
     reporter.skipped(result.bad_rows, result.first_bad)
-    text, facts = DESCRIBERS[model.fit.family](model, reporter)
+    text, facts = DESCRIBERS[model.fit.family](model, model.fit, reporter)
     reporter.say(
         "trained",
         f"{output}: {result.rows:,} rows ({described_classes(model)}), {text}, {result.seconds:.1f} s"
@@ -80,9 +81,8 @@ def _ranked(result: Training) -> str:
     return f", progressive AUC {result.auc.auc:.4f} (95 %: {result.auc.low:.4f} to {result.auc.high:.4f})"
 
 
-def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
-    fit, names = model.fit, input_names(model)
-    assert isinstance(fit, AdditiveFit), "asked for by its family"
+def _describe_additive(model: Model, fit: AdditiveFit, reporter: Reporter) -> tuple[str, Json]:
+    names = input_names(model)
     for warning in (*find_leaks(fit, names), *find_drift(fit, names)):
         reporter.warn(str(warning))
     basis, selections = fit.current.basis, {one.final.selection.model for one in fit.class_fits}
@@ -111,9 +111,7 @@ def _describe_additive(model: Model, reporter: Reporter) -> tuple[str, Json]:
     }  # fmt: skip
 
 
-def _describe_linear(model: Model, reporter: Reporter) -> tuple[str, Json]:
-    fit = model.fit
-    assert isinstance(fit, LinearFit), "asked for by its family"
+def _describe_linear(model: Model, fit: LinearFit, reporter: Reporter) -> tuple[str, Json]:
     solver, rank = fit.attributes.get("solver_", "exact"), fit.attributes.get("rank_")
     chosen = fit.chosen_settings
     report_penalty(fit.selection, reporter)
@@ -126,7 +124,8 @@ def _describe_linear(model: Model, reporter: Reporter) -> tuple[str, Json]:
     return text, {"solver": solver, "rank": rank, "chosen": chosen, "groups": groups._asdict()}
 
 
-DESCRIBERS: dict[str, Callable[[Model, Reporter], tuple[str, Json]]] = {
+# By family: they take a model and its fit, which is of that family.
+DESCRIBERS: dict[str, Callable[[Model, Any, Reporter], tuple[str, Json]]] = {
     "additive": _describe_additive, "additive_multiclass": _describe_additive, "linear": _describe_linear
 }  # fmt: skip
 

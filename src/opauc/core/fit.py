@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from opauc.core.labels import ClassLabels
 from opauc.core.mergeable import FeatureSpread
 from opauc.core.packed_sums import SegmentSums
-from opauc.core.scorer import Scorer
+from opauc.core.scorer import Scorer, WeightScorer
 from opauc.core.transaction import Rollback
 from opauc.errors import Part, UnsupportedOperationError
 from opauc.types import (
@@ -52,6 +52,8 @@ class Fit(ABC):
     family: ClassVar[str]
     # Whether it has what training needs, and not only what scoring needs.
     can_train: ClassVar[bool] = True
+    # Whether rows become columns of a basis, with which other fits of the family can begin.
+    has_basis: ClassVar[bool] = False
     # Progressive validation computes the weights again when the number of rows has grown by this factor.
     look_growth: ClassVar[float] = 1.5
 
@@ -95,8 +97,22 @@ class Fit(ABC):
         """How much each feature varies among the rows so far; None where that is not known."""
         return None
 
+    @property
+    def feature_means(self) -> Floats | None:
+        """The mean of each feature over the rows so far; None where it is not known."""
+        return None
+
+    @property
+    def input_aucs(self) -> Floats | None:
+        """AUC of each input by itself on rows of the initial sample; None where it is not known."""
+        return None
+
     def penalty_path(self) -> PenaltyPath | None:
         """Return the choice of the penalty and the weights for each candidate; None where none was chosen."""
+        return None
+
+    def auc_by_moments(self, part: Self) -> float | None:  # noqa: ARG002
+        """Return the AUC on the rows of another fit, by its class moments as if scores were normal; None without."""
         return None
 
     @abstractmethod
@@ -126,39 +142,35 @@ class Fit(ABC):
         fit come first; without it the features are the same.
         """
 
-    def without(self, other: Self, positions: NDArray[np.int64] | None = None) -> Self:  # noqa: ARG002
+    @abstractmethod
+    def without(self, other: Self, positions: NDArray[np.int64] | None = None) -> Self:
         """Return the fit of the rows that are not in `other`: the inverse of `merge`, with `positions` as there.
 
         Rows that were never added are refused as far as the sums show it.
         """
-        raise UnsupportedOperationError(f"fits of the family {self.family!r} do not subtract")
 
+    @abstractmethod
     def basis_key(self) -> str:
         """Return a hash of what is fixed before the rows: the sums of fits that have the same one add."""
-        raise no_segments()
 
+    @abstractmethod
     def segment_sums(self) -> SegmentSums:
         """Return what the rows have added to the fit, without what is fixed before them."""
-        raise no_segments()
 
-    def segment_sizes(self, n_features: int) -> Mapping[str, int]:  # noqa: ARG002
+    @abstractmethod
+    def segment_sizes(self, n_features: int) -> Mapping[str, int]:
         """Return the size of each array that `segment_sums` gives for so many features."""
-        raise no_segments()
 
-    def sum_segments(self, segments: Iterable[tuple[SegmentSums, float]]) -> Self:  # noqa: ARG002
+    @abstractmethod
+    def sum_segments(self, segments: Iterable[tuple[SegmentSums, float]]) -> Self:
         """Return the fit of the rows of segments alone, each with a factor on the weight of its rows.
 
         Raises ValueError where the arrays cannot be sums of rows.
         """
-        raise no_segments()
 
     def rollback(self, rows: Rows) -> Rollback:  # noqa: ARG002
         """Return the rollback of the arrays that `update(rows, ...)` writes into."""
         return Rollback()
-
-    def shard(self, first_row: int) -> Self:  # noqa: ARG002
-        """Return the empty fit of a shard whose first row has this number among all rows."""
-        return self
 
     def gather(self, first_row: int) -> Self:  # noqa: ARG002
         """Return the fit of a shard ready to be merged with those of the others."""
@@ -168,9 +180,9 @@ class Fit(ABC):
         """Return the fit after the last row, and how rows are to be read for it."""
         return self, reading
 
-    def look(self, n_rows: int) -> Scorer | None:  # noqa: ARG002
+    @abstractmethod
+    def look(self, n_rows: int) -> Scorer | None:
         """Return the scorer for the next rows, after `n_rows`; None where it is not worth computing."""
-        return self.scorer
 
     def new_rows(self, rows: Rows) -> NDArray[np.bool_] | None:  # noqa: ARG002
         """Tell which rows were not in the initial sample; None where there is none."""
@@ -181,8 +193,12 @@ class Fit(ABC):
         """Return the scorer that gave these arrays; raise ValueError unless one of this fit can have."""
 
     @abstractmethod
-    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:
+    def to_parts(self) -> tuple[Json, Arrays]:
         """Return the fit as a JSON object and arrays."""
+
+    def scorer_arrays(self) -> Arrays:
+        """Return the arrays of the scorer, where these are saved so that it need not be computed to score rows."""
+        return {}
 
     def scoring_only(self) -> Fit:
         """Return what scores and explains rows in the same way, without what only training needs."""
@@ -190,11 +206,13 @@ class Fit(ABC):
 
     @classmethod
     @abstractmethod
-    def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool = True) -> Fit:
-        """Return the fit that gave these parts; raise ValueError unless one can have.
+    def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int) -> Fit:
+        """Return the fit that gave these parts; raise ValueError unless one can have."""
 
-        One that only scores (`can_train=False`) may leave out what only training needs.
-        """
+    @classmethod
+    def scoring_from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int) -> Fit:
+        """Return a fit of these parts that scores rows; it may leave out what only training needs."""
+        return cls.from_parts(header, arrays, n_features)
 
     def check_reading(self, reading: RowReading | None) -> None:
         """Raise ValueError unless rows that are read so are rows of this fit."""
@@ -236,7 +254,7 @@ class BatchFit(Fit):
 
     family: ClassVar[str] = "batch"
 
-    fitted_scorer: Scorer
+    fitted_scorer: WeightScorer
     attributes: Settings = field(default_factory=dict)
     size: int = 2  # number of classes
 
@@ -256,7 +274,7 @@ class BatchFit(Fit):
         raise self._unsupported()
 
     @property
-    def scorer(self) -> Scorer:
+    def scorer(self) -> WeightScorer:
         """The scorer of rows."""
         return self.fitted_scorer
 
@@ -273,23 +291,33 @@ class BatchFit(Fit):
         """Raise: training cannot continue."""
         raise self._unsupported()
 
-    subtract = merge = update
-
-    def scorer_of(self, arrays: NamedArrays) -> Scorer:  # noqa: ARG002
+    def look(self, *_: object, **__: object) -> Never:
         """Raise: training cannot continue."""
         raise self._unsupported()
 
-    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:  # noqa: ARG002
+    subtract = merge = without = update
+    scorer_of = look
+
+    def basis_key(self, *_: object, **__: object) -> Never:
+        """Raise: the fit is no sum."""
+        raise no_segments()
+
+    segment_sums = segment_sizes = sum_segments = basis_key
+
+    def to_parts(self) -> tuple[Json, Arrays]:
+        """Return the settings; the arrays are those of the scorer."""
+        return {"fitted": dict(self.attributes)}, {}
+
+    def scorer_arrays(self) -> Arrays:
         """Return the scorer as arrays."""
-        arrays = {f"scorer.{name}": array for name, array in self.fitted_scorer.to_arrays().items()}
-        return {"fitted": dict(self.attributes)}, arrays
+        return {f"scorer.{name}": array for name, array in self.fitted_scorer.to_arrays().items()}
 
     @classmethod
-    def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool = True) -> Fit:
+    def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int) -> Fit:
         """Return the fit of a linear scorer; there are no others."""
         from opauc.core.registry import FITS
 
-        fit: Fit = FITS["linear"].from_parts({**header, "solver": None}, arrays, n_features, can_train)
+        fit: Fit = FITS["linear"].from_parts({**header, "solver": None}, arrays, n_features)
         return fit
 
     def _unsupported(self) -> UnsupportedOperationError:
@@ -362,6 +390,13 @@ class FitFactory(Protocol):
 
     def for_classes(self, n_classes: int) -> FitFactory:
         """Return the factory of fits of so many classes; raise UnsupportedOperationError where there are none."""
+
+    def for_segments(self) -> FitFactory:
+        """Return the factory of fits of segments, which merge: files fix before the pass what the fits share."""
+
+    @property
+    def begins_fixed(self) -> bool:
+        """Whether all that its fits share is fixed before their first row."""
 
 
 class IncompatibleSolverError(ValueError):

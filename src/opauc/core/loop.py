@@ -44,11 +44,11 @@ class NoMonitor:
 
     next_look: int = sys.maxsize
 
-    def before(self, rows: Rows, labels: Labels, fit: Fit) -> Self:  # noqa: ARG002
+    def before(self, *_: object) -> Self:
         """Return itself."""
         return self
 
-    def after(self, fit: Fit, n_rows: int) -> Self:  # noqa: ARG002
+    def after(self, *_: object) -> Self:
         """Return itself."""
         return self
 
@@ -57,7 +57,7 @@ class NoMonitor:
         return {}, {}
 
     @classmethod
-    def of_parts(cls, header: Settings, arrays: NamedArrays, fit: Fit) -> Self:  # noqa: ARG003
+    def of_parts(cls, *_: object) -> Self:
         """Return it."""
         return cls()
 
@@ -87,9 +87,9 @@ class Trainer:
         fit: Fit | None = None,
         monitor: Any = None,
     ) -> None:
-        self.factory = factory
-        self.pending = PendingBatches(labels or ClassLabels())
-        self.position = ResumePosition()
+        self.factory: FitFactory = factory
+        self.pending: PendingBatches = PendingBatches(labels or ClassLabels())
+        self.position: ResumePosition = ResumePosition()
         self.monitor: Any = NoMonitor() if monitor is None else monitor
         self._fit, self._width = fit, None if fit is None else fit.n_features
 

@@ -25,6 +25,7 @@ from opauc.errors import IncompatibleMomentsError, OpaucError, Parameter, Unread
 from opauc.types import Array, Arrays, Floats, Json, NamedArrays, Settings
 
 if TYPE_CHECKING:
+    from opauc.data.schema.table import TableSchema
     from opauc.data.table_source import Source
 
 # The kind of a model file.
@@ -67,6 +68,13 @@ class RowReading(Protocol):
     @property
     def input_names(self) -> tuple[str, ...] | None:
         """Names of the numbers that a row becomes, None where they have none."""
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of tables whose columns become numbers as they are; None where there is none."""
+
+    def column_kinds(self) -> dict[str, str] | None:
+        """Return the kind of each column of a table by its name, None where there is no table."""
 
     def category_names(self) -> Sequence[Mapping[int, str]] | None:
         """Return the category that each number of an input stands for, None where there is no table."""
@@ -313,7 +321,9 @@ class CheckpointHeader(Header):
 
 def model_parts(model: Model, with_scorer: bool = True) -> tuple[Json, Arrays]:
     """Return the header and the arrays of a model, as `model_from_parts` takes them."""
-    fit, arrays = model.fit.to_parts(with_scorer)
+    fit, arrays = model.fit.to_parts()
+    if with_scorer:
+        arrays |= model.fit.scorer_arrays()
     header: Json = {
         "estimator": model.estimator,
         "parameters": {name: plain(value) for name, value in model.parameters.items()},
@@ -347,7 +357,8 @@ def model_from_parts(
         reading = READINGS[json_as(str, saved.get("kind"), "reading")].from_json(
             {name: value for name, value in saved.items() if name != "kind"}
         )
-    fit: Fit = FITS[checked["family"]].from_parts(checked["fit"], arrays, width, can_train)
+    family: type[Fit] = FITS[checked["family"]]
+    fit = (family.from_parts if can_train else family.scoring_from_parts)(checked["fit"], arrays, width)
     if reading is None and fit.n_features != width:
         raise ValueError(f"expected {fit.n_features} features, got {width}")
     classes = labels_from_json(checked["classes"])

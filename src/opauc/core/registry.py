@@ -164,6 +164,14 @@ FITS = Registry(
     },
 )
 
+# What gives the terms of each class, of the families of fits whose scores are sums of terms.
+TERMS = Registry(
+    "family with terms",
+    dict.fromkeys(
+        ("additive", "additive_multiclass", "additive_scoring"), "opauc.additive.terms.explain:terms_of_classes"
+    ),
+)
+
 # How the parameters of estimators that train on streams become a fit.
 FACTORIES = Registry(
     "estimator for files",

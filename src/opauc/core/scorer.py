@@ -30,3 +30,11 @@ class Scorer(Protocol):
 
     def to_arrays(self) -> Arrays:
         """Return what tells it from others of its kind."""
+
+
+class WeightScorer(Scorer, Protocol):
+    """A scorer that is linear in the features."""
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each feature; with K > 2 classes a row for each class."""

@@ -152,6 +152,10 @@ class MergeableSolver(Solver[Sums]):
 
     def of_shard(self, key: int, shard: int) -> Self:  # noqa: ARG002
         """Return the solver of one of several shards, by its number; all shards have the same `key`."""
+        return self.in_one_thread()
+
+    def in_one_thread(self) -> Self:
+        """Return the solver with one thread, as each shard has."""
         return self
 
     def convert(self, state: LabeledSums) -> Sums:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Event
 from typing import TypeVar
 
 from opauc.core.blas import one_blas_thread
@@ -17,6 +18,8 @@ Result = TypeVar("Result")
 
 # None, which is one thread, outside of `use_threads` and in the threads that do the work: they start no others.
 _n_jobs: ContextVar[int | None] = ContextVar("n_jobs", default=None)
+# In a thread of `work_beside`, what is set once its result is not needed.
+_is_dropped: ContextVar[Event | None] = ContextVar("is_dropped", default=None)
 
 
 @contextmanager
@@ -67,3 +70,42 @@ def work_in_order(work: Callable[[Item], Result], items: Sequence[Item], take: C
         finally:
             for future in running:
                 future.cancel()
+
+
+@contextmanager
+def work_beside(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
+    """Let another thread work while the body runs; the body gets a function that waits for the result.
+
+    With one thread, that function does the work. The other thread starts no further ones. After an error in the body,
+    Ctrl-C included, the work ends at the next `raise_if_dropped`, and is waited for.
+
+    Examples
+    --------
+    >>> from opauc.core.threads import use_threads, work_beside
+    >>> with use_threads(2), work_beside(lambda: sum(range(5))) as result:
+    ...     product = 3 * 4
+    ...     print(product + result())
+    22
+    """
+    if count_threads() == 1:
+        yield work
+        return
+    dropped = Event()
+
+    def run() -> Result:
+        _is_dropped.set(dropped)
+        return work()
+
+    with one_blas_thread(), ThreadPoolExecutor(1) as pool:
+        future = pool.submit(run)
+        try:
+            yield future.result
+        finally:
+            dropped.set()
+
+
+def raise_if_dropped() -> None:
+    """Raise CancelledError in a thread of `work_beside` whose result is not needed."""
+    dropped = _is_dropped.get()
+    if dropped is not None and dropped.is_set():
+        raise CancelledError

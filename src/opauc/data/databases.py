@@ -84,7 +84,8 @@ class DuckdbQuery(TableSource):
     def __init__(self, query: str, path: str) -> None:
         with needed("duckdb", "sql"):
             import duckdb
-        self._query, self._path, self.failures = query, path, (duckdb.Error,)
+        self._query, self._path = query, path
+        self.failures: tuple[type[Exception], ...] = (duckdb.Error,)
         try:
             self._connection = duckdb.connect(path, read_only=True) if path else duckdb.connect()
             kinds = [str(statement.type).rpartition(".")[2] for statement in self._connection.extract_statements(query)]
@@ -127,7 +128,7 @@ class QueryTable(TableSource):
         with needed("adbc_driver_manager", "sql"):
             from adbc_driver_manager import dbapi
         self._query, self._name, self._connect, self._rows = query, name, connect, -1
-        self.failures = (dbapi.Error, OSError)
+        self.failures: tuple[type[Exception], ...] = (dbapi.Error, OSError)
         with self._opened(schema_query.format(query)) as reader:
             self._schema = pa.schema([_plain(field) for field in reader.schema])
 

@@ -147,7 +147,8 @@ class RemoteFile(io.RawIOBase):
 
     def __init__(self, url: str, policy: RetryPolicy = RETRY_POLICY) -> None:
         super().__init__()
-        self.url, self._policy, self._position = url, policy, 0
+        self.url: str = url
+        self._policy, self._position = policy, 0
         self._handle: Handle | None = None
         self._handle = self._repeated(self._open)
         self.state: FileState = self._handle.state
@@ -345,6 +346,8 @@ class WebStore:
 
 class WebHandle:
     """A file of a web server."""
+
+    state: FileState
 
     def __init__(self, url: str) -> None:
         self._url = url

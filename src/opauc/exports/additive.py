@@ -13,7 +13,6 @@ from opauc.additive.state import AdditiveFit
 from opauc.additive.terms.explain import TermColumns, Terms
 from opauc.additive.terms.tree_terms import TreeTerms
 from opauc.core.model import Model
-from opauc.data.encode.number_reading import OrdinalReading
 from opauc.exports.portable import (
     UNSEEN_CATEGORY,
     Axis,
@@ -37,7 +36,7 @@ ALL_NUMBERS = range(2**53)
 def additive_model(model: Model, fit: AdditiveFit) -> PortableModel:
     """Return the portable form of a model with an additive fit."""
     basis = fit.current.basis
-    schema = model.reading.columns if isinstance(model.reading, OrdinalReading) else None
+    schema = None if model.reading is None else model.reading.schema
     if schema is None:
         names = model.feature_names or tuple(f"x{j}" for j in range(basis.n_inputs))
         columns = number_columns(names)

@@ -46,7 +46,7 @@ def string_literal(text: str) -> str:
     return f"'{escaped}'"
 
 
-def write_js(model: PortableModel, options: ExportOptions) -> bytes:  # noqa: ARG001
+def write_js(model: PortableModel, _options: ExportOptions) -> bytes:
     """Return the content of a JavaScript file of a model."""
     return js_code(model).encode("ascii")
 

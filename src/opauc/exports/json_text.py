@@ -155,7 +155,7 @@ def trees_to_json(trees: Trees) -> Json:
     }
 
 
-def write_json(model: PortableModel, options: ExportOptions) -> bytes:  # noqa: ARG001
+def write_json(model: PortableModel, _options: ExportOptions) -> bytes:
     """Return the content of a JSON file of a model."""
     return json_text(model).encode()
 

@@ -8,14 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from opauc.core.fit import Fit
 from opauc.core.model import Model
 from opauc.data.encode.table_features import OneHotReading
 from opauc.errors import UnsupportedOperationError
 from opauc.exports.portable import CATEGORY, Axis, Column, Levels, Line, PortableModel, PortableTerm, Table
 from opauc.exports.table_columns import inputs_of, number_columns, one_hot_columns
-from opauc.linear.fit import LinearFit
-from opauc.linear.moments.classes import GroupMoments
-from opauc.linear.moments.folds import FoldMoments
 from opauc.linear.scorer import LinearScorer
 from opauc.types import Floats
 
@@ -25,14 +23,19 @@ MAX_FEATURES = 10_000
 CERTAIN = 1e308
 
 
-def linear_model(model: Model, scorer: LinearScorer) -> PortableModel:
+def linear_model(model: Model, fit: Fit) -> PortableModel:
     """Return the portable form of a model with a linear scorer; raise for features that have no columns."""
+    scorer = fit.scorer
+    if not isinstance(scorer, LinearScorer):
+        raise UnsupportedOperationError(
+            f"cannot be exported: {model.estimator} has neither terms nor weights of columns"
+        )
     columns, features, fills = _columns(model)
     if scorer.unit_rows:
         raise UnsupportedOperationError("cannot be exported: the score scales each row to length one")
     width = 1 + max((int(part.max(initial=-1)) for part in features), default=-1)
     weights = np.pad(scorer.weights, (0, max(0, width - scorer.weights.size)))
-    means = _means(model, width)
+    means = _means(fit, width)
     axes, terms = list[Axis](), list[PortableTerm]()
     for at, (column, own) in enumerate(zip(columns, features, strict=True)):
         if column.kind == CATEGORY:
@@ -90,15 +93,7 @@ def _columns(model: Model) -> _LinearColumns:
     return _LinearColumns(columns, features, fills)
 
 
-def _means(model: Model, width: int) -> Floats | None:
+def _means(fit: Fit, width: int) -> Floats | None:
     """Return the means of the features over the training rows; None where the fit does not keep them."""
-    fit = model.fit
-    if not isinstance(fit, LinearFit) or fit.map is not None or not fit.solver.has_statistics:
-        return None
-    moments = fit.moments
-    if isinstance(moments, FoldMoments):
-        moments = moments.whole()
-    if not isinstance(moments, GroupMoments):
-        return None
-    mean = moments.total().mean
-    return np.pad(mean, (0, max(0, width - mean.size)))
+    means = fit.feature_means
+    return None if means is None else np.pad(means, (0, max(0, width - means.size)))

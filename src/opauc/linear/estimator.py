@@ -101,6 +101,7 @@ class StreamClassifier(LinearClassifier):
     _solver: ClassVar[type[AnySolver]]
     _all_rows: ClassVar[str] = "every row"
 
+    classes_: Array
     _fitted: LinearFit
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

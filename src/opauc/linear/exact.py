@@ -83,8 +83,8 @@ class Exact(MergeableSolver[ClassMoments]):
         """Return the statistics as `ClassMoments`, whether computed here or on a device."""
         return state if isinstance(state, ClassMoments) else ClassMoments.from_arrays(state.to_arrays())
 
-    def of_shard(self, key: int, shard: int) -> Exact:  # noqa: ARG002
-        """Return the solver for one shard: it uses one thread."""
+    def in_one_thread(self) -> Exact:
+        """Return the solver with one thread."""
         return replace(self, n_jobs=1)
 
     def start(self, n_features: int) -> ClassMoments:

@@ -202,8 +202,8 @@ class ExactCV(FoldSolver[FoldMoments], PenaltySelector[FoldMoments]):
         """The solver that solves for the weights."""
         return Exact(standardize=self.standardize)
 
-    def of_shard(self, key: int, shard: int) -> ExactCV:  # noqa: ARG002
-        """Return the solver for one shard: it uses one thread."""
+    def in_one_thread(self) -> ExactCV:
+        """Return the solver with one thread."""
         return replace(self, n_jobs=1)
 
     def start(self, n_features: int) -> FoldMoments:

@@ -25,6 +25,8 @@ from opauc.core.transaction import Rollback
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError, UnsupportedOperationError
 from opauc.linear.exact_cv import PenaltySelector, Selection
 from opauc.linear.maps import LinearMap
+from opauc.linear.moments.classes import ClassMoments, GroupMoments
+from opauc.linear.moments.folds import FoldMoments
 from opauc.linear.multiclass.scorer import MulticlassScorer
 from opauc.linear.multiclass.solver import MulticlassSolution, MulticlassSolver
 from opauc.linear.scorer import LinearScorer
@@ -126,6 +128,19 @@ class LinearFit(Fit):
     def feature_spread(self) -> FeatureSpread | None:
         """How much each feature varies among the rows so far; None where that is not known."""
         return self.solver.feature_spread(self.state) if self.map is None else None
+
+    @property
+    def feature_means(self) -> Floats | None:
+        """The mean of each feature over the rows so far; None where the moments are not those of rows."""
+        if self.map is not None or not self.solver.has_statistics:
+            return None
+        moments = self._whole_moments
+        return moments.total().mean if isinstance(moments, GroupMoments) else None
+
+    def auc_by_moments(self, part: LinearFit) -> float | None:
+        """Return the AUC on the rows of another fit, by its moments as if scores were normal; None without moments."""
+        moments = part._whole_moments if part.counts.all_seen else None
+        return moments.binormal_auc(self.scorer.weights) if isinstance(moments, ClassMoments) else None
 
     @property
     def chosen_settings(self) -> dict[str, float]:
@@ -298,21 +313,32 @@ class LinearFit(Fit):
             f"{operation} needs solver='exact': the state of {self._described()} depends on each row in turn"
         )
 
-    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:
-        """Return the solver's settings, and the arrays of its state, its map and its scorer."""
+    def to_parts(self) -> tuple[Json, Arrays]:
+        """Return the solver's settings, and the arrays of its state and its map."""
         settings = {name: plain(value) for name, value in self.solver.settings().items()}
         header: Json = {"solver": self.solver.name, "settings": settings, "fitted": dict(self.attributes)}
         arrays: Arrays = {f"state.{name}": array for name, array in self.solver.to_arrays(self.state).items()}
         if self.map is not None:
             header["map"] = type(self.map).__name__
             arrays |= {f"map.{name}": array for name, array in self.map.to_arrays().items()}
-        if with_scorer:
-            arrays |= {f"scorer.{name}": array for name, array in self.scorer.to_arrays().items()}
         return header, arrays
 
+    def scorer_arrays(self) -> Arrays:
+        """Return the weights: scoring needs no statistics."""
+        return {f"scorer.{name}": array for name, array in self.scorer.to_arrays().items()}
+
     @classmethod
-    def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool = True) -> Fit:
+    def scoring_from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int) -> Fit:
+        """Return the scorer of these parts; raise ValueError unless a fit can have them."""
+        return cls._from_parts(header, arrays, n_features, can_train=False)
+
+    @classmethod
+    def from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int) -> Fit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
+        return cls._from_parts(header, arrays, n_features, can_train=True)
+
+    @classmethod
+    def _from_parts(cls, header: Settings, arrays: NamedArrays, n_features: int, can_train: bool) -> Fit:
         checked = json_as(LinearHeader, header, "fit")
         attributes, name, solver = checked["fitted"], checked["solver"], None
         if name is not None:
@@ -342,6 +368,11 @@ class LinearFit(Fit):
         if not np.isfinite(solution.scorer.weights).all():
             raise overflows()
         return solution
+
+    @property
+    def _whole_moments(self) -> LabeledSums:
+        """The moments of all folds together."""
+        return self.moments.whole() if isinstance(self.moments, FoldMoments) else self.moments
 
     def _moments_solver(self) -> MergeableSolver[Any]:
         """Return the solver, which keeps exact moments of classes or of folds."""

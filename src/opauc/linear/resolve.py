@@ -150,6 +150,15 @@ class LinearFactory:
         """Return the factory of fits of so many classes."""
         return replace(self, n_classes=n_classes)
 
+    def for_segments(self) -> LinearFactory:
+        """Return itself: its fits share their parameters alone."""
+        return self
+
+    @property
+    def begins_fixed(self) -> bool:
+        """True: nothing is fixed by rows."""
+        return True
+
 
 def opauc_factory(parameters: Settings, estimator: str = "OPAUC", device: str | None = None) -> LinearFactory:
     """Return how the parameters of `OPAUC` become a fit."""
@@ -192,7 +201,7 @@ def _resolve_kind(
     estimator: str,
     parameters: Settings,
     n_features: int,
-    dtype: str,  # noqa: ARG001
+    _dtype: str,
 ) -> Resolved:
     solver: AnySolver = from_params(estimator, kind, parameters)
     check_covariance_size(estimator, n_features, n_matrices=solver.n_covariances)
@@ -234,7 +243,7 @@ def resolve_opauc(estimator: str, parameters: Settings, n_features: int, dtype: 
     return Resolved(found, attributes={"solver_": solver, "rank_": rank})
 
 
-def resolve_opauc_cv(estimator: str, parameters: Settings, n_features: int, dtype: str) -> Resolved:  # noqa: ARG001
+def resolve_opauc_cv(estimator: str, parameters: Settings, n_features: int, _dtype: str) -> Resolved:
     """Return the solver of `OPAUCCV`; the parameters of both solvers are checked."""
     solver = check_param(estimator, "solver", parameters["solver"], Option(tuple(CV_SOLVERS)))
     if check_param(estimator, "objective", parameters.get("objective", "auc"), OBJECTIVE_OPTION) == "pauc":

@@ -78,6 +78,6 @@ class LinearRows(RowAccess):
         """Return the score of each row."""
         return self.scorer.scores(rows)
 
-    def contributions(self, rows: Rows) -> Never:  # noqa: ARG002
+    def contributions(self, *_: object) -> Never:
         """Raise: there are no terms."""
         raise UnsupportedOperationError(f"{type(self.estimator).__name__} has no terms, and so no contributions")

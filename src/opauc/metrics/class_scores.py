@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opauc.errors import Parameter, ParameterError
 from opauc.metrics.auc import Auc
@@ -44,9 +45,9 @@ class ClassScores:
 
     def __init__(self, n_classes: int, exact_scores: int = MAX_EXACT_SCORES) -> None:
         self.stream: StreamingMulticlassAuc = StreamingMulticlassAuc.empty(n_classes)
-        self.counts = np.zeros(n_classes, np.int64)
-        self.hits = np.zeros(n_classes, np.int64)
-        self.log_loss_sum = 0.0
+        self.counts: NDArray[np.int64] = np.zeros(n_classes, np.int64)
+        self.hits: NDArray[np.int64] = np.zeros(n_classes, np.int64)
+        self.log_loss_sum: float = 0.0
         self._exact_rows = exact_scores // n_classes
         self._batches: list[tuple[Labels, Floats]] = []
 

@@ -91,21 +91,11 @@ class PartialAuc(RankingMetric):
         """
         region = self._region(table)
         area = float(np.sum(region.areas))
-        return self.scale_of(table).value(area / self._largest_area)
+        return self.scale.value(area / self._largest_area)
 
-    def scale_of(self, table: ScoreTable) -> Scale:  # noqa: ARG002
-        """Return how the value depends on the share of the largest area.
-
-        Parameters
-        ----------
-        table : ScoreTable
-            The rows of each class at each distinct score.
-
-        Returns
-        -------
-        scale : Scale
-            The smallest value and the largest one.
-        """
+    @property
+    def scale(self) -> Scale:
+        """How the value depends on the share of the largest area."""
         if not self.standardize:
             return Scale(0.0, self._largest_area)
         chance = max(self.max_fpr - self.min_tpr, 0.0) ** 2 / 2

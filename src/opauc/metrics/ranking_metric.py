@@ -126,19 +126,9 @@ class RankingMetric(ABC):
             The influence of a row of each class at each score.
         """
 
-    def scale_of(self, table: ScoreTable) -> Scale:  # noqa: ARG002
-        """Return how the value depends on the share.
-
-        Parameters
-        ----------
-        table : ScoreTable
-            The rows of each class at each distinct score.
-
-        Returns
-        -------
-        scale : Scale
-            The smallest value and the largest one.
-        """
+    @property
+    def scale(self) -> Scale:
+        """How the value depends on the share."""
         return Scale()
 
     def __call__(self, labels: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -250,9 +240,8 @@ class RankingMetric(ABC):
         """
         low, high = self.bounds(stream)
         table, value = ScoreTable.of_stream(stream), (low + high) / 2
-        scale = self.scale_of(table)
-        interval = self.influence_of(table).of_table(value, table, scale).interval(level)
-        lowest, highest = sorted((scale.value(0.0), scale.value(1.0)))
+        interval = self.influence_of(table).of_table(value, table, self.scale).interval(level)
+        lowest, highest = sorted((self.scale.value(0.0), self.scale.value(1.0)))
         return interval._replace(
             low=max(interval.low - (value - low), lowest), high=min(interval.high + (high - value), highest)
         )
@@ -260,7 +249,7 @@ class RankingMetric(ABC):
     def _influence(self, positive: Flags, score: Floats) -> Influence:
         table, entries = ScoreTable.of_rows(positive, score)
         value = self.of_table(table)
-        return self.influence_of(table).of_rows(value, positive, entries, self.scale_of(table))
+        return self.influence_of(table).of_rows(value, positive, entries, self.scale)
 
 
 def clusters_of(groups: ArrayLike | None, positive: Flags) -> Sequence[Counts] | None:

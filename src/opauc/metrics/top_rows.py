@@ -260,19 +260,9 @@ class LiftAt(RankingMetric):
         """
         return _recall(table, self.share * table.n_rows, self.name) / self.share
 
-    def scale_of(self, table: ScoreTable) -> Scale:  # noqa: ARG002
-        """Return the scale: the lift is the recall divided by the share of rows.
-
-        Parameters
-        ----------
-        table : ScoreTable
-            The rows of each class at each distinct score.
-
-        Returns
-        -------
-        scale : Scale
-            The smallest value and the largest one.
-        """
+    @property
+    def scale(self) -> Scale:
+        """The lift is the recall divided by the share of rows."""
         return Scale(0.0, 1.0 / self.share)
 
     def influence_of(self, table: ScoreTable) -> TableInfluence:

@@ -43,16 +43,13 @@ from opauc.report.inputs import (
     WeightRow,
 )
 from opauc.report.operating_points import operating_points
+from opauc.report.pair_chart import is_beyond_error, largest_value, pair_chart, pair_legend
 from opauc.report.style import style_sheet
-from opauc.report.summary import SHOWN_RATE, in_short, interval_note, page_contents, page_facts, training_note
+from opauc.report.summary import in_short, interval_note, page_contents, page_facts, shown_point, training_note
 from opauc.report.term_charts import (
     curve_chart,
-    is_beyond_error,
-    largest_value,
     level_chart,
     n_levels,
-    pair_chart,
-    pair_legend,
     shown_levels,
     waterfall_chart,
 )
@@ -66,6 +63,7 @@ from opauc.report.text import (
     seconds,
     share,
     signed,
+    three_digits,
 )
 
 # The browser must not fetch or run anything, whatever a name in the data contains.
@@ -242,14 +240,15 @@ def _group_table(report: Report) -> dict[str, object] | None:
     lows = [group.confidence.low for group in groups if group.confidence is not None]
     start = min([0.5, *lows])
     limits = [point.max_false_positive_rate for point in groups[0].points]
-    shown = next((at for at, limit in enumerate(limits) if limit >= SHOWN_RATE), len(limits) - 1)
+    shown = shown_point(limits)
     columns = ["Rows", "AUC", "95 % interval", "Predicted", "Observed", "Calibration error"]
     note = f"Bars: the interval of the AUC, from {start:.2g} to 1"
     if limits:
         point = groups[0].points[shown]
         columns += ["Recall", "False positive rate", "Precision"]
         note += (
-            f"; rates at one threshold for all, {point.threshold:.4g}, where at most {percent(limits[shown])} of all "
+            f"; rates at one threshold for all, {point.threshold:.4g}".replace("-", MINUS)
+            + f", where at most {percent(limits[shown])} of all "
         )
         note += "negatives are above it"
     rows = []
@@ -259,7 +258,11 @@ def _group_table(report: Report) -> dict[str, object] | None:
         if area is not None:
             bar = interval_bar(area.auc, area.low, area.high, start)
             numbers[1:] = [share(area.auc), f"{share(area.low)} to {share(area.high)}"]
-        numbers += [percent(group.predicted), percent(group.observed), share(group.calibration.expected_error())]
+        numbers += [
+            three_digits(group.predicted),
+            three_digits(group.observed),
+            share(group.calibration.expected_error()),
+        ]
         if limits:
             point = group.points[shown]
             rates = point.true_positive_rate, point.false_positive_rate, point.precision

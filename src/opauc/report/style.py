@@ -130,7 +130,7 @@ tbody th{overflow-wrap:anywhere;min-width:7rem}
 .pairs th{color:var(--soft);width:40%}
 .pairs td{overflow-wrap:anywhere}
 .number,.times td{text-align:right;white-space:nowrap}
-.bar{display:block;width:100%;min-width:4.5rem;height:.625rem}
+.bar{display:inline-block;vertical-align:baseline;width:100%;min-width:4.5rem;height:.625rem}
 .bar .guide{stroke:var(--line);stroke-width:1;vector-effect:non-scaling-stroke}
 .bar .positive{fill:var(--positive)}
 .bar .negative{fill:var(--negative)}
@@ -172,7 +172,7 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
 @media print{
   .contents{display:none}
   .short{margin-top:.5rem;max-width:none}
-  .groups{padding-top:.75rem}
+  .groups{padding-top:.75rem;break-inside:avoid}
   @page{margin:12mm}
   html,body{font-size:11px}
   main{max-width:none;padding:0}
@@ -182,7 +182,8 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   .interval{margin-top:.25rem}
   .facts{grid-template-columns:repeat(3,minmax(0,1fr));gap:.5rem 1rem}
   .charts{grid-template-columns:repeat(2,minmax(0,1fr));gap:1rem 2.5rem;padding-top:.5rem}
-  .chart{width:84%;margin-left:0}
+  .chart{width:76%;margin-left:0}
+  .chart text{font-size:14.25px}
   figcaption{padding-bottom:.25rem}
   .tables{columns:2;column-gap:2.5rem;padding-top:.75rem}
   .tables>*{padding-bottom:.75rem}
@@ -193,7 +194,11 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   .terms{margin-top:1rem}
   .terms .wide{margin-bottom:0}
   .scroll{overflow:visible;margin-top:.375rem}
-  footer{padding-top:.5rem}
+  footer{padding-top:.5rem;break-before:avoid}
+  .provenance{padding:.5rem 0;break-inside:avoid}
+  .provenance table{margin-top:.375rem}
+  .provenance::details-content{content-visibility:visible;block-size:auto}
+  .provenance summary{list-style:none}
 }
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from opauc.metrics.ranking import Ranking
@@ -12,7 +12,7 @@ from opauc.report.text import chance, outward, percent, plain, share
 METHOD = "DeLong’s variance with a floor for small classes"
 # Files that the note on training rows names.
 MAX_NAMED_FILES = 5
-# Of the operating points of all rows, that of the summary, and at which groups are shown.
+# The false positive rate of the operating point of the summary, and at which groups are shown.
 SHOWN_RATE = 0.1
 # A percent sign that stays on the line of its number.
 UNBROKEN_PERCENT = "\u00a0%"
@@ -24,6 +24,18 @@ class Fact(NamedTuple):
     name: str
     value: str
     below: str = ""
+
+
+def shown_point(limits: Sequence[float]) -> int:
+    """Return the position of the operating point that stands for all, given their limits of the false positive rate.
+
+    Examples
+    --------
+    >>> from opauc.report.summary import shown_point
+    >>> shown_point([0.001, 0.01, 0.1, 0.2]), shown_point([0.001, 0.01])
+    (2, 1)
+    """
+    return next((at for at, limit in enumerate(limits) if limit >= SHOWN_RATE), len(limits) - 1)
 
 
 def page_facts(report: Report) -> list[Fact]:
@@ -66,11 +78,11 @@ def in_short(report: Report) -> str:
     parts = []
     points = ranking.operating_points
     if points:
-        point = next((at for at in points if at.max_false_positive_rate >= SHOWN_RATE), points[-1])
+        point = points[shown_point([point.max_false_positive_rate for point in points])]
         parts.append(
             f"at a false positive rate of at most {percent(point.max_false_positive_rate)} it finds "
-            f"{chance(point.true_positive_rate)} of the positives, and {chance(point.precision)} of the rows "
-            "that it then calls positive are"
+            f"{chance(point.true_positive_rate)} of the positives, and {chance(point.precision)} of the rows that it "
+            "flags are positive"
         )
     if calibration is not None and calibration.n_rows:
         parts.append(f"its probabilities are off by {share(calibration.expected_error())} on average")

@@ -51,6 +51,18 @@ def percent(value: float) -> str:
     return f"{100 * value:.3g} %"
 
 
+def three_digits(value: float) -> str:
+    """Return a share as a percentage with three significant digits, zeros included, for a column of them.
+
+    Examples
+    --------
+    >>> from opauc.report.text import three_digits
+    >>> three_digits(0.2393), three_digits(0.018), three_digits(0.00012), three_digits(1.0)
+    ('23.9 %', '1.80 %', '0.0120 %', '100 %')
+    """
+    return f"{100 * value:#.3g}".rstrip(".") + " %"
+
+
 def chance(value: float) -> str:
     """Return a share as a percentage with one decimal, or more if it would otherwise round to all.
 

@@ -25,7 +25,7 @@ from opauc.serving.requests import (
     parse_labeled,
     parse_rows,
 )
-from opauc.serving.settings import ServeSettings
+from opauc.serving.settings import Limits, ServeSettings
 
 with needed("starlette", "serve"):
     from starlette.applications import Starlette
@@ -79,8 +79,10 @@ class Service:
     """A model file behind HTTP."""
 
     def __init__(self, settings: ServeSettings) -> None:
-        self.settings, self.limits, self.metrics = settings, settings.limits, Metrics()
-        self.model = LiveModel(settings, self.metrics)
+        self.settings: ServeSettings = settings
+        self.limits: Limits = settings.limits
+        self.metrics: Metrics = Metrics()
+        self.model: LiveModel = LiveModel(settings, self.metrics)
         self.learner: Learner | None = None
 
     def app(self) -> Starlette:
@@ -88,7 +90,7 @@ class Service:
         posts, gets = [self.score, self.explain], [self.health, self.prometheus, self.openapi, self.page]
         if self.settings.learn:
             posts.append(self.learn)
-        paths = {self.prometheus: "/metrics", self.openapi: "/openapi.json", self.page: "/"}
+        paths: dict[Endpoint, str] = {self.prometheus: "/metrics", self.openapi: "/openapi.json", self.page: "/"}
         routes = [
             Route(path, self._measured(path, endpoint), methods=methods)
             for endpoints, methods in ((posts, ["POST"]), (gets, ["GET"]))
@@ -129,14 +131,14 @@ class Service:
         learned = self.metrics["rows_learned"]
         return _json({"rows": len(sent.rows), "rows_learned": learned, "version": self.model.current.version})
 
-    async def health(self, request: Request) -> Response:  # noqa: ARG002
+    async def health(self, _request: Request) -> Response:
         """Return which model scores."""
         served = self.model.current
         learned, error = self.metrics["rows_learned"], self.model.file_error
         facts = {"model": Path(self.settings.model).name, "estimator": served.estimator, "version": served.version}
         return _json({"status": "ok", **facts, "rows_learned": learned, "error": error})
 
-    async def prometheus(self, request: Request) -> Response:  # noqa: ARG002
+    async def prometheus(self, _request: Request) -> Response:
         """Return counts and latencies."""
         gauges = {"model_loaded_timestamp_seconds": self.model.current.loaded}
         if (auc := self.model.auc()) is not None:
@@ -145,11 +147,11 @@ class Service:
             gauges["rows_waiting"] = self.learner.rows_waiting
         return PlainTextResponse(self.metrics.text(gauges), media_type=CONTENT_TYPE)
 
-    async def openapi(self, request: Request) -> Response:  # noqa: ARG002
+    async def openapi(self, _request: Request) -> Response:
         """Return the description of the service."""
         return _json(describe(self.model))
 
-    async def page(self, request: Request) -> Response:  # noqa: ARG002
+    async def page(self, _request: Request) -> Response:
         """Return the description of the service as a page."""
         return HTMLResponse(page(self.model), headers=PAGE_HEADERS)
 
@@ -186,12 +188,12 @@ class Service:
 
         return answer
 
-    async def _refuse_path(self, request: Request, error: HTTPException) -> Response:  # noqa: ARG002
+    async def _refuse_path(self, _request: Request, error: HTTPException) -> Response:
         self.metrics.answered("other", error.status_code, 0.0)
         return _json({"error": str(error.detail).lower()}, error.status_code, dict(error.headers or {}))
 
     @asynccontextmanager
-    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:  # noqa: ARG002
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         """Look after the model file while the service runs; at the end train on what waits, and save."""
         if self.settings.learn:
             self.learner = Learner(self.model, self.limits.max_waiting_rows)

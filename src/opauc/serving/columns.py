@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opauc.data.encode.number_reading import OrdinalReading
-from opauc.data.encode.table_features import OneHotReading
+from opauc.core.model import RowReading
 from opauc.data.frames import of_one_kind, table_of_columns
 from opauc.data.schema.column import CATEGORY, DATE, NUMBER
 from opauc.serving.requests import Row
@@ -41,12 +40,9 @@ class RowColumns:
     @classmethod
     def of(cls, estimator: Any) -> RowColumns:
         """Return the columns of a fitted estimator."""
-        reading = estimator._reading
-        if isinstance(reading, OrdinalReading) and reading.columns is not None:
-            return cls({column.name: column.kind for column in reading.columns.columns}, estimator.n_features_in_)
-        if isinstance(reading, OneHotReading) and reading.encoding is not None:
-            numeric, categorical = reading.encoding["numeric"] or (), reading.encoding["categorical"]
-            kinds = {**dict.fromkeys(numeric, NUMBER), **dict.fromkeys(categorical, CATEGORY)}
+        reading: RowReading | None = estimator._reading
+        kinds = None if reading is None else reading.column_kinds()
+        if kinds is not None:
             return cls(kinds, estimator.n_features_in_)
         names = estimator._feature_names()
         if names is None:

@@ -98,8 +98,11 @@ class LiveModel:
     `current` is replaced by one assignment: each request keeps the one that it began with.
     """
 
+    current: ServedModel
+
     def __init__(self, settings: ServeSettings, metrics: Metrics) -> None:
-        self.settings, self.metrics = settings, metrics
+        self.settings: ServeSettings = settings
+        self.metrics: Metrics = metrics
         self.file_error: str | None = None
         self._changing = Lock()  # one thread at a time trains, loads or saves
         self._file = FileState.of(settings.model)

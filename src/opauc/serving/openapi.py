@@ -18,7 +18,7 @@ REFUSALS = {
     UNREADABLE: "A row cannot be read.",
 }
 NUMBER = {"type": "number"}
-ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
+ERROR: dict[str, Any] = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 TEXT = {"type": "string"}
 
 

@@ -120,7 +120,7 @@ def _listen(address: Address) -> socket.socket:
 def _on_stop(action: Callable[[], None]) -> None:
     """Call a function when the process is asked to stop."""
 
-    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    def handle(_number: int, _frame: FrameType | None) -> None:
         action()
 
     for number in STOPPING:

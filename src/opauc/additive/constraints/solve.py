@@ -68,7 +68,7 @@ class InfeasibleError(ValueError):
 
     def __init__(self, labels: Sequence[str]) -> None:
         super().__init__(f"no weights satisfy {' and '.join(labels)}")
-        self.labels = tuple(labels)
+        self.labels: tuple[str, ...] = tuple(labels)
 
 
 def minimize(

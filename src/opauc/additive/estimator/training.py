@@ -55,6 +55,7 @@ class GAMTraining(FittedGAM):
     interaction_constraints: Sequence[Sequence[str | int]] | None
     random_state: RandomState
 
+    classes_: Array
     _policy: AdditivePolicy = ADDITIVE_POLICY
 
     def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, transaction: Transaction) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Never, cast
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.constraints.constraints import Constraints
-from opauc.additive.editing.ledger import LedgerEntry
 from opauc.additive.initial_fit import BasisModel
 from opauc.additive.initial_sample import InitialRows, RowFingerprints, WarmUpBuffer
 from opauc.additive.model import AdditiveLogistic, FinalWeights
@@ -35,7 +34,6 @@ from opauc.core.blas import one_blas_thread
 from opauc.core.fit import only_two_classes
 from opauc.core.json_schema import json_as
 from opauc.core.labels import MAX_CLASSES
-from opauc.core.packed_sums import SegmentSums
 from opauc.core.parameters import from_saved
 from opauc.errors import Parameter, ParameterError, UnsupportedOperationError
 from opauc.types import Arrays, Floats, Json, Labels, MulticlassCounts, NamedArrays, Settings
@@ -163,37 +161,27 @@ class MulticlassFit(AdditiveFit):
         _check_settings(settings, self.n_classes)
         return super().with_settings(settings)
 
-    def with_constraints(self, constraints: Constraints, names: tuple[str, ...] = ()) -> Never:  # noqa: ARG002
+    def with_constraints(self, *_: object) -> Never:
         """Raise: constraints are for two classes."""
         raise self._unsupported("constraints are")
 
-    def with_edit(self, entry: LedgerEntry) -> Never:  # noqa: ARG002
+    def with_edit(self, *_: object) -> Never:
         """Raise: edits are for two classes."""
         raise self._unsupported("edits are")
 
-    def basis_key(self) -> Never:
+    def basis_key(self, *_: object, **__: object) -> Never:
         """Raise: segments are for two classes."""
         raise self._unsupported("cubes are")
 
-    def segment_sums(self) -> Never:
-        """Raise: segments are for two classes."""
-        raise self._unsupported("cubes are")
-
-    def segment_sizes(self, n_features: int) -> Mapping[str, int]:  # noqa: ARG002
-        """Raise: segments are for two classes."""
-        raise self._unsupported("cubes are")
-
-    def sum_segments(self, segments: Iterable[tuple[SegmentSums, float]]) -> Never:  # noqa: ARG002
-        """Raise: segments are for two classes."""
-        raise self._unsupported("cubes are")
+    segment_sums = segment_sizes = sum_segments = basis_key
 
     def scoring_only(self) -> Never:
         """Raise: the files of models for scoring only have two classes."""
         raise self._unsupported("a file for scoring only is")
 
-    def to_parts(self, with_scorer: bool = True) -> tuple[Json, Arrays]:
+    def to_parts(self) -> tuple[Json, Arrays]:
         """Return the settings and the number of classes, and all arrays under flat names."""
-        header, arrays = super().to_parts(with_scorer)
+        header, arrays = super().to_parts()
         return {**header, "n_classes": self.n_classes}, arrays
 
     @classmethod
@@ -202,7 +190,6 @@ class MulticlassFit(AdditiveFit):
         header: Settings,
         arrays: NamedArrays,
         n_features: int,  # noqa: ARG003
-        can_train: bool = True,  # noqa: ARG003
     ) -> MulticlassFit:
         """Return the fit that gave these parts; raise ValueError unless one can have."""
         checked = json_as(MulticlassHeader, header, "fit")

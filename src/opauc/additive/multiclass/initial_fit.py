@@ -19,6 +19,8 @@ from opauc.additive.initial_fit import (
     LabeledSample,
     accept_trees,
     basis_columns,
+    blend_cross_fit,
+    blend_trees,
     choose_main_effects,
     cross_fit_trees,
     drop_weak_effects,
@@ -35,7 +37,7 @@ from opauc.additive.policy import ADDITIVE_POLICY, BASIS_POLICY, AdditivePolicy,
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AdditiveSettings, fitted_whole, with_init_size
 from opauc.additive.trees.grow import GrowthLimits
-from opauc.core.threads import work_in_order
+from opauc.core.threads import count_threads, work_in_order
 from opauc.types import Floats, Labels
 
 Value = TypeVar("Value")
@@ -160,9 +162,11 @@ def fit_classes(
         blend, lambdas, trees = None, model.lambdas, None
         if may_join[k]:
             if few_rows:
-                blend, lambdas = cross_fit_trees(basis, model, own, order, growths, seed, policy, limits)
+                grown = cross_fit_trees(own, order, growths, seed, policy.tree, limits, count_threads())
+                blend, lambdas = blend_cross_fit(basis, model, own, order, grown, policy)
             else:
-                blend, lambdas = grow_trees(basis, model, own, validation, others, growths, seed, policy, limits)
+                grown = grow_trees(own, validation, others, growths, seed, policy.tree, limits, count_threads())
+                blend, lambdas = blend_trees(basis, model, own, validation, grown, policy)
             with_trees, blend = accept_trees(basis, blend, policy.tree)
             trees = with_trees.trees
         model = model.merge_initial(held_out.models[k]) if n_validation else model

@@ -318,6 +318,13 @@ class Terms:
         return [name.partition("=")[2] or OTHERS for name in names]
 
 
+def terms_of_classes(
+    fit: AdditiveFit, inputs: Sequence[str], categories: Sequence[Mapping[int, str]] | None
+) -> list[Terms]:
+    """Return the terms of each class against the rest, of two classes those of the only score."""
+    return [Terms(one, inputs, categories or [{}] * len(inputs)) for one in fit.class_fits]
+
+
 @dataclass(frozen=True, eq=False)
 class TermSums:
     """The numbers of terms, computed from the sums of a fit.

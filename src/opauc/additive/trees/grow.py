@@ -15,6 +15,7 @@ from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.ensemble import TreeEnsemble, join_ensembles
 from opauc.additive.kernels.trees import TreeSplits
 from opauc.additive.policy import TREE_POLICY, Growth, TreePolicy
+from opauc.core.threads import raise_if_dropped
 from opauc.errors import TreesUnavailableWarning
 from opauc.types import Floats, Labels
 
@@ -155,6 +156,7 @@ def _boost(booster: Any, max_trees: int, growth: Growth) -> int:
     """Add trees until the AUC of the validation rows stops rising; return how many trees it is highest with."""
     best_auc, best_size = -np.inf, 1
     for size in range(1, max_trees + 1):
+        raise_if_dropped()
         is_finished = booster.update()
         if size % growth.trees_per_look == 0 or size == max_trees or is_finished:
             auc = booster.eval_valid()[0][2]

@@ -106,7 +106,7 @@ class Cube:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._manifest: Manifest = read_manifest(self.path)
         self._basis = load_model(checked_path(self.path, PurePath(BASIS), self._manifest.basis_checksum))
         if self._basis.fit.basis_key() != self._manifest.basis:

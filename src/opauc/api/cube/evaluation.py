@@ -17,9 +17,6 @@ from opauc.data import BadRows, DataStream
 from opauc.data.find_sources import is_paths, paths_of
 from opauc.data.frames import to_table
 from opauc.errors import InputError
-from opauc.linear.fit import LinearFit
-from opauc.linear.moments.classes import ClassMoments
-from opauc.linear.moments.folds import FoldMoments
 from opauc.metrics import AucDifference, auc_interval, compare_aucs
 from opauc.types import Floats, Labels, Rows
 
@@ -109,18 +106,14 @@ def rows_for(cube: Cube, chosen: Sequence[Values], given: Given, n_features: int
 
 
 def auc_on(fit: Fit, rows: EvaluationRows | None, part: Fit) -> SegmentAuc:
-    """Return the AUC of a fit on rows; without rows that of a linear fit by the moments of the part they are in."""
+    """Return the AUC of a fit on rows; without rows by the moments of the part they are in."""
     if not fit.counts.all_seen:
         return UNKNOWN
     if rows is not None and rows.both:
         interval = auc_interval(rows.labels, rows.scores(fit))
         return SegmentAuc(interval.auc, interval.low, interval.high, rows.labels.size, rows.source)
-    if rows is None and isinstance(fit, LinearFit) and isinstance(part, LinearFit) and part.counts.all_seen:
-        moments = part.moments.whole() if isinstance(part.moments, FoldMoments) else part.moments
-        if isinstance(moments, ClassMoments):
-            auc = moments.binormal_auc(fit.scorer.weights)
-            return SegmentAuc(auc, np.nan, np.nan, int(sum(part.counts)), MOMENTS)
-    return UNKNOWN
+    auc = fit.auc_by_moments(part) if rows is None else None
+    return UNKNOWN if auc is None else SegmentAuc(auc, np.nan, np.nan, int(sum(part.counts)), MOMENTS)
 
 
 def difference_on(one: Fit, other: Fit, rows: EvaluationRows | None) -> AucDifference | None:

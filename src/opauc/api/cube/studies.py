@@ -24,7 +24,8 @@ from opauc.api.cube.evaluation import (
 from opauc.api.cube.keys import Values
 from opauc.api.describe import input_names, terms_of
 from opauc.core.fit import Fit
-from opauc.errors import InputError, Parameter, ParameterError, UnsupportedOperationError
+from opauc.core.model import Model
+from opauc.errors import InputError, Parameter, ParameterError
 from opauc.metrics import AucDifference
 from opauc.types import Floats
 
@@ -247,11 +248,11 @@ def find_segment_drift(cube: Cube, by: str, where: Where | None, weights: bool) 
     order = cube.values(by, where)
     if len(order) < 2:
         raise InputError(f"{cube.path}: drift needs two values of {by} or more, got {len(order)}")
-    whole = _additive(cube.fit_of(chosen))
+    whole = _additive(cube.model_of(chosen))
     found = []
     for value in order:
         part = [values for values in chosen if values[at] == value]
-        own = _additive(cube.fit_of(part))
+        own = _additive(cube.model_of(part))
         rest = whole.without(own)
         distance = weight_distance(own, rest) if weights else np.nan
         found.append(SegmentDrift(value, cube.count_rows(part), stability(cube, rest, own), distance))
@@ -284,7 +285,7 @@ def compare_slices(cube: Cube, one: Where, other: Where) -> Comparison:
         example = "/".join(min(shared))
         raise InputError(f"{cube.path}: both slices have segment {example}; slices to compare share none")
     models = [cube.model_of(part) for part in chosen]
-    fits = [_additive(model.fit) for model in models]
+    fits = [_additive(model) for model in models]
     if not all(fit.counts.all_seen for fit in fits):
         raise InputError(f"{cube.path}: a slice has rows of one class only; slices to compare need both")
     first, second = ({term.name: term for term in terms_of(model).list_terms()} for model in models)
@@ -305,7 +306,5 @@ def _compare_terms(one: Term, other: Term) -> TermDifference:
     return TermDifference(one.name, float(z[place]), float(difference[place]), at)
 
 
-def _additive(fit: Fit) -> AdditiveFit:
-    if not isinstance(fit, AdditiveFit):
-        raise UnsupportedOperationError("drift and differences of terms need a cube of OnePassGAM")
-    return fit
+def _additive(model: Model) -> AdditiveFit:
+    return terms_of(model, "drift and differences of terms need a cube of OnePassGAM").solution

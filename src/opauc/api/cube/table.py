@@ -61,11 +61,11 @@ def train_cube_table(
 
 
 def _open_linear(
-    table: Any,  # noqa: ARG001
+    _table: Any,
     reading: ReadOptions,
     options: TrainOptions,
     given: Collection[str],
-    policy: CubePolicy,  # noqa: ARG001
+    _policy: CubePolicy,
 ) -> CubeOpening:
     labels = options.labels()
     return CubeOpening(options.factory(given=given), OneHotReading(reading, positive=labels.positive), labels)

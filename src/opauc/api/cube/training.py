@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from opauc.additive.factory import AdditiveFactory
-from opauc.additive.state import AdditiveFit
 from opauc.api.cube.keys import Values, key_text
 from opauc.api.cube.manifest import BASIS, checked_path, read_manifest
 from opauc.api.cube.policy import CUBE_POLICY, CubePolicy
@@ -110,7 +108,7 @@ def update_cube(
         raise InputError(f"{folder}: was trained on arrays; rows can be added to cubes of tables")
     known = replace(known, options=known.options.with_format(format_))
     factory: Any = FACTORIES[basis.estimator](basis.parameters)
-    if isinstance(basis.fit, AdditiveFit):
+    if basis.fit.has_basis:
         factory = factory.with_basis_of(basis.fit)
     opening = CubeOpening(factory, known, basis.labels)
     writer = CubeWriter(folder, before.keys, before, policy=policy)
@@ -155,13 +153,10 @@ def open_cube(
     if additive and "max_columns" not in given:
         options = replace(options, max_columns=policy.max_columns)
     row_reading, factory, labels = begin_training(reading, options, labels, additive, given)
-    if isinstance(factory, AdditiveFactory):
-        factory = replace(factory, fixes_basis=True)
-    opening = factory.open_files(paths, row_reading, labels)
+    opening = factory.for_segments().open_files(paths, row_reading, labels)
     if opening.labels.n_classes > 2:
         raise only_two_classes("cubes", opening.labels.n_classes, "leave the keys out to train one model")
-    begun = opening.factory.initial if isinstance(opening.factory, AdditiveFactory) else None
-    if additive and (begun is None or begun.fixed is None):
+    if not opening.factory.begins_fixed:
         raise InputError(
             f"{', '.join(paths)}: the basis of a cube is fixed before the pass, from a sample of files with rows of "
             "both classes; of a pipe, begin with the basis of another model (", Parameter("basis_from", ...), ")",
@@ -252,7 +247,7 @@ class SegmentBuffer:
     """Rows that wait for their segments: they are added to the files when they fill the memory that is allowed."""
 
     def __init__(self, factory: FitFactory, writer: CubeWriter, policy: CubePolicy = CUBE_POLICY) -> None:
-        self.n_rows = 0
+        self.n_rows: int = 0
         self._factory, self._writer, self._policy = factory, writer, policy
         self._parts: dict[Values, list[tuple[Rows, Labels, NDArray[np.int64]]]] = {}
         self._bytes, self._width = 0, 0

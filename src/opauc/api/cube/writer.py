@@ -57,7 +57,9 @@ class CubeWriter:
         sample_rows: int = CUBE_POLICY.sample_rows,
         policy: CubePolicy = CUBE_POLICY,
     ) -> None:
-        self.folder, self.keys, self._before, self._policy = folder, tuple(keys), before, policy
+        self.folder: Path = folder
+        self.keys: tuple[str, ...] = tuple(keys)
+        self._before, self._policy = before, policy
         self._sample_rows = sample_rows if before is None else before.sample_rows
         self._entries: dict[Values, Entry] = {} if before is None else dict(before.segments)
         self._written: set[Values] = set()

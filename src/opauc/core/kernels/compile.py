@@ -40,7 +40,7 @@ class CompileNotice(Listener):
             begin, self._begin = self._begin, None
             begin(compile_message(kernel.stats.cache_path))
 
-    def on_end(self, event: Event) -> None:  # noqa: ARG002
+    def on_end(self, _event: Event) -> None:
         """Handle the end of a compilation."""
         if self._depth:
             self._depth -= 1

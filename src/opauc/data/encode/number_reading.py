@@ -77,6 +77,15 @@ class OrdinalReading:
         """Names of the numbers that a row becomes, None of arrays."""
         return None if self.columns is None else self.columns.inputs
 
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of tables, None of arrays."""
+        return self.columns
+
+    def column_kinds(self) -> dict[str, str] | None:
+        """Return the kind of each column by its name, None of arrays."""
+        return None if self.columns is None else {column.name: column.kind for column in self.columns.columns}
+
     def category_names(self) -> Sequence[Mapping[int, str]] | None:
         """Return the category that each number of an input stands for, None of arrays."""
         return None if self.columns is None else self.columns.category_names()

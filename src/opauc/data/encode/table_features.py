@@ -21,6 +21,7 @@ from opauc.data.encode.encoder import UnknownCategories, check_onehot_state
 from opauc.data.encode.hashing import HashedFeatures
 from opauc.data.encode.onehot import OneHotEncoder
 from opauc.data.open_stream import encoder_of
+from opauc.data.schema.column import CATEGORY, NUMBER
 from opauc.data.table_source import Source
 from opauc.errors import InputError, Parameter
 from opauc.types import Json, Rows, Settings
@@ -88,6 +89,17 @@ class OneHotReading:
         """Names of the features: each is one number."""
         names = self.feature_names()
         return None if names is None else tuple(names)
+
+    @property
+    def schema(self) -> None:
+        """None: categories become features."""
+
+    def column_kinds(self) -> dict[str, str] | None:
+        """Return the kind of each column by its name, None where rows need no encoding."""
+        if self.encoding is None:
+            return None
+        numeric, categorical = self.encoding["numeric"] or (), self.encoding["categorical"]
+        return {**dict.fromkeys(numeric, NUMBER), **dict.fromkeys(categorical, CATEGORY)}
 
     def category_names(self) -> None:
         """Return None: each category has a feature of its own."""

@@ -21,8 +21,8 @@ from opauc.data.options import ReadOptions
 from opauc.data.sources import STANDARD_INPUT, Block, ByteSource, text_byte_ranges
 from opauc.errors import InputError, MalformedRowError, unknown_name
 
-NESTED = {list, dict}
-ARROW_TYPES = {
+NESTED: set[type] = {list, dict}
+ARROW_TYPES: dict[frozenset[type], pa.DataType] = {
     frozenset[type](): pa.null(),
     frozenset({bool}): pa.bool_(),
     frozenset({int}): pa.int64(),

@@ -51,8 +51,8 @@ class DenseRows:
     def __init__(self, array: ArrayStream, roles: ColumnRoles, labels: ArrayStream | None) -> None:
         self._array, self._roles, self._labels = array, roles, labels
         self._dtype = float_type(array.dtype, array.name)
-        self.n_rows = array.shape[0]
-        self.rows_per_batch = _rows_per_batch(array.row_bytes)
+        self.n_rows: int = array.shape[0]
+        self.rows_per_batch: int = _rows_per_batch(array.row_bytes)
         _check_labels(labels, self.n_rows)
 
     def skip(self, n_rows: int) -> None:
@@ -76,6 +76,8 @@ class DenseRows:
 class SparseRows:
     """The arrays of a CSR matrix, as `scipy.sparse.save_npz` names them, with an array of labels."""
 
+    n_rows: int
+
     def __init__(self, arrays: dict[str, ArrayStream], labels: ArrayStream | None, source: str) -> None:
         if arrays["shape"].shape != (2,) or any(len(arrays[name].shape) != 1 for name in ("data", "indices", "indptr")):
             raise InputError(
@@ -93,7 +95,7 @@ class SparseRows:
         if any(arrays[name].dtype.kind not in "iu" for name in ("indices", "indptr")):
             raise InputError(f"{source}: the arrays indices and indptr must hold integers")
         entry_bytes = self._data.row_bytes + self._indices.row_bytes
-        self.rows_per_batch = _rows_per_batch(entry_bytes * n_entries // max(self.n_rows, 1))
+        self.rows_per_batch: int = _rows_per_batch(entry_bytes * n_entries // max(self.n_rows, 1))
         _check_labels(labels, self.n_rows)
         if self._next_ends(1).any():
             raise InputError(f"{source}: {WRONG_ENDS}")

@@ -20,6 +20,7 @@ from opauc.engines.scheduler import (
     workers_ended,
 )
 from opauc.errors import EngineError
+from opauc.types import Json
 
 with needed("dask", "dask"):
     import dask
@@ -29,7 +30,7 @@ with needed("dask", "dask"):
 
 # Dask has its workers give all memory back that is free for a moment (MALLOC_TRIM_THRESHOLD_), and looks every 10 ms at
 # what they do: a quarter of the time of sums. Arrow gives memory back too. BLAS has one thread in each, as Dask has it.
-FOR_SUMS = {
+FOR_SUMS: Json = {
     "distributed.nanny.pre-spawn-environ": {
         "OMP_NUM_THREADS": 1,
         "MKL_NUM_THREADS": 1,

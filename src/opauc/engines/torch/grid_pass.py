@@ -66,10 +66,25 @@ class TorchGrid:
     array([[0.2]])
     """
 
+    n_features: int
+    n_pairs: int
+    device: torch.device
+    means: Tensor
+    scatters: Tensor
+    weights: Tensor
+    weight_sums: Tensor
+    recent: Tensor
+    wins: Tensor
+    etas: Tensor
+    keeps: Tensor
+    pull: Tensor
+    worst: Tensor
+    judged: Tensor
+
     def __init__(self, given: GridTensors, etas: Numbers, alphas: Numbers, judge_mean: bool, device: str) -> None:
         self.device = torch.device(device)
         self.n_features, self.n_pairs = given.weights.shape
-        self.kept = given.recent.shape[1]
+        self.kept: int = given.recent.shape[1]
         d, deep, wide = self.n_features, _filled_up(self.n_features + 1), _filled_up(self.n_pairs)
 
         def there(array: Numbers, *shape: int) -> Tensor:

@@ -105,7 +105,7 @@ class PinnedStaging:
     """Two pinned buffers: one is filled, by several threads, while the other is on its way."""
 
     def __init__(self, rows: Tensor) -> None:
-        self.size = max(1, STAGE_BYTES // max(1, rows.element_size() * rows.shape[1]))
+        self.size: int = max(1, STAGE_BYTES // max(1, rows.element_size() * rows.shape[1]))
         shape = (min(self.size, rows.shape[0]), rows.shape[1])
         self._buffers = [torch.empty(shape, dtype=rows.dtype, pin_memory=True) for _ in range(2)]
         self._sent = [torch.cuda.Event(), torch.cuda.Event()]

@@ -9,7 +9,7 @@ from opauc.exports.c.constants import array, number
 from opauc.exports.c.names import c_string
 from opauc.exports.portable import Axis, Curve, Levels, Line, PortableTerm, Steps, Trees
 
-KINDS = {Line: "LINE", Curve: "CURVE", Steps: "STEPS", Levels: "LEVELS"}
+KINDS: dict[type, str] = {Line: "LINE", Curve: "CURVE", Steps: "STEPS", Levels: "LEVELS"}
 # Numbers from this one on are no unsigned int everywhere.
 LARGE = 2**32
 

@@ -24,7 +24,7 @@ MAX_WEIGHTS = 10_000_000
 OUTPUTS = LABEL, PROBABILITIES, SCORE, REASONS, DIFFERENCES = (
     "label", "probabilities", "score", "reasons", "differences"
 )  # fmt: skip
-LABEL_KINDS = {bool: TensorProto.BOOL, int: INT64, float: DOUBLE, str: STRING}
+LABEL_KINDS: dict[type, int] = {bool: TensorProto.BOOL, int: INT64, float: DOUBLE, str: STRING}
 
 
 def onnx_model(model: PortableModel, reasons: int = 0) -> ModelProto:

@@ -28,8 +28,11 @@ class TableGraph:
     """
 
     def __init__(self, graph: Graph, axes: Sequence[Axis], matrix: str, n_inputs: int) -> None:
-        self.graph, self.axes, self.matrix, self.n_inputs = graph, axes, matrix, n_inputs
-        self.missing = graph.cast(graph.add("IsNaN", matrix), DOUBLE)
+        self.graph: Graph = graph
+        self.axes: Sequence[Axis] = axes
+        self.matrix: str = matrix
+        self.n_inputs: int = n_inputs
+        self.missing: str = graph.cast(graph.add("IsNaN", matrix), DOUBLE)
         self._places: dict[int, str] = {}
         self._weights: dict[int, str] = {}
 

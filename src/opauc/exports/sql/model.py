@@ -46,18 +46,20 @@ class SqlModel:
     """A model, and the query that scores the rows of a table with it."""
 
     def __init__(self, model: PortableModel, dialect: Dialect, options: ExportOptions) -> None:
-        self.model, self.dialect, self.options = model, dialect, options
+        self.model: PortableModel = model
+        self.dialect: Dialect = dialect
+        self.options: ExportOptions = options
         prefix = PREFIX
         while any(column.name.lower().startswith(prefix) for column in model.columns):
             prefix += "_"
-        self.query = Query(dialect, prefix)
+        self.query: Query = Query(dialect, prefix)
         inputs = inputs_of_rows(self.query, model, is_typed=options.typed)
         self.conditions = inputs.conditions
         if not options.typed:
             self.query.keep(inputs.terms)
-        self.tables = SqlTables(self.query, model, inputs.terms)
-        self.hashes = SqlHashes(self.query, inputs.terms)
-        self.trees = None if model.trees is None else SqlTrees(self.tables, model.trees)
+        self.tables: SqlTables = SqlTables(self.query, model, inputs.terms)
+        self.hashes: SqlHashes = SqlHashes(self.query, inputs.terms)
+        self.trees: SqlTrees | None = None if model.trees is None else SqlTrees(self.tables, model.trees)
 
     def text(self) -> str:
         """Return the query."""

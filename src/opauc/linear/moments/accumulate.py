@@ -57,9 +57,9 @@ class GroupBuffers:
         if self._narrow:
             width = -(-width // LANES) * LANES
         capacity = min(buffer_rows(width * dtype.itemsize, n_groups), rows.shape[0])
-        self.counts = np.zeros(n_groups)
-        self.means = np.zeros((n_groups, self._sums + 1))
-        self.lowers = np.zeros((n_groups, width, width))
+        self.counts: Floats = np.zeros(n_groups)
+        self.means: Floats = np.zeros((n_groups, self._sums + 1))
+        self.lowers: Floats = np.zeros((n_groups, width, width))
         self._buffers = np.zeros((n_groups, capacity, width), dtype)
         self._filled = np.zeros(n_groups, np.int64)
         self._shifts = _first_means(rows, groups, n_groups).astype(dtype)

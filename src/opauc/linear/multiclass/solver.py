@@ -99,8 +99,8 @@ class MulticlassExact(MulticlassSolver[MulticlassMoments]):
         """Whether statistics of shards merge to those of all rows: not with a forgetting factor."""
         return self.forgetting_factor == 1.0
 
-    def of_shard(self, key: int, shard: int) -> MulticlassExact:  # noqa: ARG002
-        """Return the solver for one shard: it uses one thread."""
+    def in_one_thread(self) -> MulticlassExact:
+        """Return the solver with one thread."""
         return replace(self, n_jobs=1)
 
     def start(self, n_features: int) -> MulticlassMoments:

@@ -80,8 +80,8 @@ class MulticlassExactCV(
         """Whether the order of rows matters: it decides their folds."""
         return True
 
-    def of_shard(self, key: int, shard: int) -> MulticlassExactCV:  # noqa: ARG002
-        """Return the solver for one shard: it uses one thread."""
+    def in_one_thread(self) -> MulticlassExactCV:
+        """Return the solver with one thread."""
         return replace(self, n_jobs=1)
 
     def start(self, n_features: int) -> MulticlassFoldMoments:

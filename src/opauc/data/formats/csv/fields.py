@@ -86,7 +86,7 @@ class RecordErrors:
     ) -> None:
         width, self._positions = len(names), {name: position for position, name in enumerate(names)}
         self._source, self._lines, self._report_missing = source, lines, report_missing
-        self.complete = np.flatnonzero(fields == width)
+        self.complete: NDArray[np.int64] = np.flatnonzero(fields == width)
         self._errors: dict[int, tuple[str, str | None]] = {
             record: (_wrong_count(int(fields[record]), width), None)
             for record in np.flatnonzero(fields != width).tolist()
