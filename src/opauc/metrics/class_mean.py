@@ -204,7 +204,7 @@ class ClassMean:
             table, entries = ScoreTable.of_rows(label == positive, score[:, positive])
             influence = self.metric.influence_of(table)
             of_rows = np.where(label == positive, influence.of_positives[entries], influence.of_negatives[entries])
-            values[:, positive] = self.metric.scale_of(table).factor * of_rows
+            values[:, positive] = self.metric.scale.factor * of_rows
         return values
 
     def _influence(self, label: Counts, score: Floats) -> Influence:
