@@ -99,7 +99,7 @@ def test_each_class_is_inspected(trained):
     "words",
     [
         ("predict", "model", "test.csv", "--reasons", "2"),
-        ("export", "model", "-o", "model.json"),
+        ("export", "model", "-o", "card.csv"),
         ("constrain", "model", "--increasing", "age"),
         ("train", "train.csv", "--label", "level", "--by", "city", "-o", "cube"),
     ],

@@ -123,7 +123,11 @@ def test_classes_are_named_where_the_first_rows_do_not_show_them(opauc, tmp_path
         ("evaluate one.opauc lacking.csv", "lacking.csv: AUC needs rows of every class, got "),
         ("evaluate one.opauc new.csv", "new.csv, line 6: label elk is none of the 4 classes"),
         ("update one.opauc new.csv -o other.opauc", "new.csv, line 6: label elk is none of the 4 classes"),
-        ("export one.opauc -o model.json", "supported by exports, here there are 4 classes; save the model"),
+        (
+            "export one.opauc -o card.csv",
+            "supported by the format scorecard, here there are 4 classes; json, js, c, onnx, sql",
+        ),
+        ("export one.opauc -o model.c --reasons 2", "supported by --reasons 2, here there are 4 classes; leave it out"),
         (
             "compare one.csv --label kind --methods gam,sgd",
             "supported by --methods sgd, here there are 4 classes; gam, lightgbm, exact, exact_cv, logistic_regression "

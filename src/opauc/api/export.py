@@ -33,7 +33,8 @@ def export(
 ) -> None:
     """Write a fitted model in another language or format, in which it scores raw rows without this library.
 
-    Every format gives the score and the probability of a row, missing values and new categories included.
+    Every format gives the score and the probability of a row, missing values and new categories included; of a model
+    of several classes json, js, c, sql and onnx give those of each class.
 
     Parameters
     ----------
