@@ -12,33 +12,44 @@ TORCH ?= torch==2.13.0
 # machine code is kept per state of the kernels.
 export NUMBA_CACHE_DIR := $(CURDIR)/.venv/kernels-$(shell find src/opauc -path '*kernels*' -name "*.py" | sort | xargs cat | cksum | cut -d' ' -f1)
 
-.PHONY: run test test-quick check format docs docs-quick bench paper paper-quick paper-report clean
+.PHONY: run test test-quick test-in-python test-bounds check format docs docs-quick bench paper paper-quick paper-report clean
 
 run: .venv/package
 	@$(BIN)/python examples/files_to_report.py
 
-# A process for each core, so one thread of BLAS to each. Whole files go to a process, in their order: what a file sets
-# up is set up once, and two processes seldom compile the same kernel. Threads of LightGBM would wait for each other in
-# loops that keep the cores from the other processes. Java does not optimize what runs for seconds only.
-# Hostile files are loaded once more with kernels that check their indices.
-test: export OMP_NUM_THREADS := 1
-test: export OPENBLAS_NUM_THREADS := 1
-test: export MKL_NUM_THREADS := 1
-test: export OMP_WAIT_POLICY := PASSIVE
+# A process for each core, so one thread of BLAS to each. Threads of LightGBM that wait for each other in loops would keep
+# the cores from the other processes.
+SHARED_CORES := test test-quick test-in-python test-bounds docs docs-quick .venv/files
+$(SHARED_CORES): export OMP_NUM_THREADS := 1
+$(SHARED_CORES): export OPENBLAS_NUM_THREADS := 1
+$(SHARED_CORES): export MKL_NUM_THREADS := 1
+$(SHARED_CORES): export OMP_WAIT_POLICY := PASSIVE
+
+# Whole files go to a process, in their order: what a file sets up is set up once, and two processes seldom compile the
+# same kernel. Java does not optimize what runs for seconds only.
 test: export SPARK_SUBMIT_OPTS := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
-test: .venv/installed
+test test-bounds: export OPAUC_FILES := $(CURDIR)/.venv/files
+test: .venv/installed .venv/files
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder tests/*/kernels
-	rm -rf .venv/files && $(BIN)/python -m tests.security.files .venv/files
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-bounds OPAUC_FILES=$(CURDIR)/.venv/files $(BIN)/python -m pytest -q tests/security
+	$(MAKE) --no-print-directory --jobs=2 test-in-python test-bounds
+
+# Kernels as Python runs them.
+test-in-python: .venv/installed
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/*/kernels
+
+# Hostile files with kernels that check their indices.
+test-bounds: .venv/installed .venv/files
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-bounds $(BIN)/python -m pytest -q tests/security
+
+# The files that become hostile.
+.venv/files: .venv/installed $(shell find src/opauc tests -name "*.py")
+	rm -rf $@ $@-unfinished
+	$(BIN)/python -m tests.security.files $@-unfinished
+	mv $@-unfinished $@
 
 # What a change usually breaks, in about a minute on two cores once kernels are compiled (105 s of CPU time): the laws with
 # fewer random examples, kernels, formats, metrics, linear solvers, the basics of additive models, train and predict.
 # tests/conftest.py says which tests are slow: clusters, torch, browsers, processes, tree ensembles, fuzzing.
-test-quick: export OMP_NUM_THREADS := 1
-test-quick: export OPENBLAS_NUM_THREADS := 1
-test-quick: export MKL_NUM_THREADS := 1
-test-quick: export OMP_WAIT_POLICY := PASSIVE
 test-quick: .venv/installed
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not slow" tests
 
@@ -55,10 +66,6 @@ format: .venv/installed
 
 # The site in docs/_build/html; a warning, such as a link that leads nowhere, is an error. The quick one leaves out the
 # examples of the gallery that take long.
-docs docs-quick: export OMP_NUM_THREADS := 1
-docs docs-quick: export OPENBLAS_NUM_THREADS := 1
-docs docs-quick: export MKL_NUM_THREADS := 1
-docs docs-quick: export OMP_WAIT_POLICY := PASSIVE
 docs-quick: export OPAUC_DOCS := quick
 docs docs-quick: .venv/installed
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

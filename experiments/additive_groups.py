@@ -5,7 +5,8 @@ most 50,000 rows, and one more simulated table with curves and a pair. "without"
 the column of groups out, "column" has it as a category. "curves" are curves and
 pairs alone, without that column, trees, and effects of categories and combinations that
 have no column of the basis. "centered" are the same with the effects of the groups taken
-out of the sums: each group has an unpenalized intercept of its own.
+out of the sums: each group has an unpenalized intercept of its own. "within" is what
+`fit(groups=...)` does, without that column, and "both" the same with it.
 """
 
 import sys
@@ -30,7 +31,7 @@ from opauc.types import Array, Floats, Labels
 
 MAX_ROWS = 50_000
 GROUP = "group of the row"
-METHODS = ("without", "column", "curves", "centered")
+METHODS = ("without", "column", "curves", "centered", "within", "both")
 
 
 class GroupedTable(NamedTuple):
@@ -73,22 +74,26 @@ def scores(table: GroupedTable, train: Array, test: Array) -> list[Floats]:
 
     >>> parts = np.split(np.arange(4000), [3000])
     >>> [one.shape for one in scores(bent(4000, 40), *parts)]
-    [(1000,), (1000,), (1000,), (1000,)]
+    [(1000,), (1000,), (1000,), (1000,), (1000,), (1000,)]
     """
     with_column = table.frame.assign(**{GROUP: table.groups.astype(str)})
-    fitted, labels = [], table.labels[train]
-    for frame, given in (
-        (table.frame, {}),
-        (with_column, {"categorical": [GROUP]}),
-        (table.frame, {"trees": False}),
+    labels, groups, fitted = table.labels[train], table.groups[train], {}
+    for name, frame, given, within in (
+        ("without", table.frame, {}, None),
+        ("column", with_column, {"categorical": [GROUP]}, None),
+        ("curves", table.frame, {"trees": False}, None),
+        ("within", table.frame, {}, groups),
+        ("both", with_column, {"categorical": [GROUP]}, groups),
     ):
         model = OnePassGAM(random_state=0, n_jobs=1, **given)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of columns that rank too well
-            fitted.append((model.fit(frame.iloc[train], labels), frame.iloc[test]))
-    found = [model.decision_function(held_out) for model, held_out in fitted]
-    curves, held_out = fitted[-1]
-    return [*found[:-1], *_curve_scores(curves, table.frame.iloc[train], labels, table.groups[train], held_out)]
+            fitted[name] = model.fit(frame.iloc[train], labels, groups=within), frame.iloc[test]
+    found = {name: model.decision_function(held_out) for name, (model, held_out) in fitted.items()}
+    curves, held_out = fitted["curves"]
+    of_curves = _curve_scores(curves, table.frame.iloc[train], labels, groups, held_out)
+    found |= dict(zip(("curves", "centered"), of_curves, strict=True))
+    return [found[name] for name in METHODS]
 
 
 def _curve_scores(

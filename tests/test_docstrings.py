@@ -40,8 +40,8 @@ PARTS = [
 ]  # fmt: skip
 # What results are made of and users have no use for: models and sums inside, the tables of a basis.
 INSIDE = {
-    "BasisTables", "Collected", "CrossedCodes", "ExactMoments", "Fit", "GroupMoments", "LinearMap", "Model",
-    "RandomEffects", "Segment", "SignStream", "Statistic", "TreeEnsemble",
+    "BasisTables", "Collected", "CrossedCodes", "ExactMoments", "Fit", "GroupLevels", "GroupMoments", "LinearMap",
+    "Model", "RandomEffects", "Segment", "SignStream", "Statistic", "TreeEnsemble",
 }  # fmt: skip
 CHECKS = {
     "GL05", "GL06", "GL07", "GL08", "GL10",  # form, order of sections, presence

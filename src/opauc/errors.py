@@ -1,25 +1,27 @@
-"""The exceptions this library raises.
+"""The errors and warnings of this library.
 
 OpaucError
 ├── StatisticsOverflowError   (ValueError)  sums of the data left the range of float64
-├── IncompatibleMomentsError  (ValueError)  sums that do not belong together, or not to those rows
-├── UnknownNameError          (ValueError)  a solver, format or estimator of an unknown name
+├── IncompatibleMomentsError  (ValueError)  models that cannot be merged, or rows that were never added
+├── UnknownNameError          (KeyError, ValueError)  no solver, format or estimator has this name
 ├── UnsupportedOperationError (ValueError)  something this kind of model cannot do: merge, forget, take weights
-├── EngineError               (ValueError)  a cluster or a device that failed
-│   └── MissingEngineError                  a library, cluster or device that is not there
-├── DivergedError             (ValueError)  a step size so large that the weights left the range of float64
+├── EngineError               (ValueError)  a cluster or a device failed
+│   └── MissingEngineError                  a package, cluster or device is not there
+├── DivergedError             (ValueError)  gradient descent left the range of float64: the step size is too large
 ├── InputError                (ValueError)  data that cannot be read
-│   ├── ParameterError                      a parameter that is wrong by itself or with the others
+│   ├── ParameterError                      a parameter that does not fit the data or the other parameters
 │   ├── MalformedRowError                   a row that cannot be read; names file, line and column
-│   ├── TooManyBadRowsError                 more rows skipped than allowed
-│   └── InputChangedError                   a file that changed since reading began
-└── UnreadableFileError       (ValueError)  a model, statistics or checkpoint file that is broken or of another program
+│   ├── TooManyBadRowsError                 more rows were skipped than allowed
+│   └── InputChangedError                   a file changed while it was read
+└── UnreadableFileError       (ValueError)  a model, statistics or checkpoint file is broken or of another program
 
-InputWarning                  (UserWarning) data that is read by a guess
+InputWarning                  (UserWarning) a guess about the data that may be wrong
 DivergenceWarning             (UserWarning) weights far worse than zero weights: the step size looks too large
+TreesUnavailableWarning       (UserWarning) LightGBM cannot be loaded: the model has no trees
 
-Each of them but `OpaucError` itself is a `ValueError` too, so code written for scikit-learn catches them.
-Wrong arguments raise a plain `ValueError` as in scikit-learn.
+All errors but `OpaucError` itself are a `ValueError` too: code that catches those of scikit-learn catches them. As in
+scikit-learn, a parameter of an estimator that is wrong by itself, such as ``alpha=-1``, raises a plain `ValueError`.
+The messages of the command name options in place of parameters.
 """
 
 from __future__ import annotations
@@ -84,7 +86,18 @@ class Message(Exception):  # noqa: N818
 
 
 class OpaucError(Message):
-    """The base of all errors of this library."""
+    """Base class of the errors of this library: catch it to catch them all.
+
+    Examples
+    --------
+    >>> import opauc
+    >>> from opauc.errors import OpaucError
+    >>> try:
+    ...     opauc.train("orders.csv", label="returned")
+    ... except OpaucError as error:
+    ...     print(error)
+    orders.csv: no such file
+    """
 
 
 def nearest_first(name: object, names: Iterable[object]) -> list[str]:
@@ -111,47 +124,135 @@ def unknown_name(kind: str, name: object, names: Iterable[object]) -> str:
 
 
 class StatisticsOverflowError(OpaucError, ValueError):
-    """Sums of the data left the range of float64."""
+    """Sums of the data left the range of float64.
+
+    Values of about 1e150 and more have squares that float64 cannot hold. The model is as it was before the batch.
+    Divide the features that are so large, or leave them out.
+    """
 
 
 class IncompatibleMomentsError(OpaucError, ValueError):
-    """Statistics that cannot be merged, subtracted or loaded."""
+    """Models whose sums cannot be added or subtracted, or rows that were never added.
+
+    `merge` raises it for models of other columns, classes or settings, or with another basis; `forget` and `a - b` for
+    more rows than the model has. The model is as it was before.
+
+    Examples
+    --------
+    >>> from opauc import OPAUC
+    >>> one, other = OPAUC().fit([[1.0], [2.0]], [0, 1]), OPAUC().fit([[1.0, 0.0], [2.0, 1.0]], [0, 1])
+    >>> one.merge(other)
+    Traceback (most recent call last):
+        ...
+    opauc.errors.IncompatibleMomentsError: statistics of 1 features and of 2 do not belong together
+    """
 
 
 class UnknownNameError(OpaucError, KeyError, ValueError):
-    """A solver, a format or an estimator of a name that is not registered."""
+    """A name that no solver, file format or estimator has; the message lists those there are, the likeliest first.
+
+    Examples
+    --------
+    >>> import opauc
+    >>> model = opauc.OPAUC().fit([[1.0], [2.0]], [0, 1])
+    >>> opauc.export(model, "model.js", to="javascript")
+    Traceback (most recent call last):
+        ...
+    opauc.errors.UnknownNameError: unknown format of export 'javascript'; expected one of json, js, ...
+    """
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError shows its argument in quotes
 
 
 class UnsupportedOperationError(OpaucError, ValueError):
-    """Something this kind of model cannot do, whatever the data."""
+    """Something that a model with these parameters cannot do, whatever the data; the message says which can.
+
+    Examples
+    --------
+    >>> from opauc import OPAUC
+    >>> model = OPAUC(solver="sgd").fit([[1.0], [2.0]], [0, 1])
+    >>> model.forget([[1.0]], [0])
+    Traceback (most recent call last):
+        ...
+    opauc.errors.UnsupportedOperationError: forget needs solver='exact': the state of 'sgd' depends on each row in turn
+    """
 
 
 class EngineError(OpaucError, ValueError):
-    """A cluster or a device that failed: a worker out of memory, a device that is too small."""
+    """A cluster or a device failed: there is no Dask client, a worker died, the memory of a device is too small."""
 
 
 class MissingEngineError(EngineError):
-    """A library, a cluster or a device that a feature needs and that is not there; the message names the extra."""
+    """An optional package or a device is not there; the message names the extra of `opauc` that installs the package.
+
+    Examples
+    --------
+    >>> from opauc.core.extras import needed
+    >>> with needed("a_cluster", "cluster"):  # as opauc does before it imports an optional package
+    ...     import a_cluster
+    Traceback (most recent call last):
+        ...
+    opauc.errors.MissingEngineError: a_cluster is not installed; install opauc with its extra: opauc[cluster]
+    """
 
 
 class DivergedError(OpaucError, ValueError):
-    """Gradient descent left the range of float64: the step size is too large for the data."""
+    """Gradient descent left the range of float64: the step size `eta0` is too large for the data.
+
+    The model is as it was before the batch. Lower `eta0`, scale the features, or take ``solver="exact"``, which has no
+    step size.
+    """
 
 
 class InputError(OpaucError, ValueError):
-    """Data that cannot be read."""
+    """Data that cannot be read, or that lacks what is needed: a file, a column, rows of both classes.
+
+    Examples
+    --------
+    >>> import opauc
+    >>> opauc.evaluate("orders.opauc", [])
+    Traceback (most recent call last):
+        ...
+    opauc.errors.InputError: name the data: files, patterns or folders; or a query (sql=...)
+    """
 
 
 class ParameterError(InputError):
-    """A parameter that is wrong by itself or with the others."""
+    """A parameter of a function or method that is wrong by itself, with the others, or for this model.
+
+    Parameters of estimators raise a plain `ValueError` when they are wrong by themselves, as in scikit-learn.
+
+    Examples
+    --------
+    >>> import opauc
+    >>> opauc.compare("orders.csv", label="returned", methods=["gem"])
+    Traceback (most recent call last):
+        ...
+    opauc.errors.ParameterError: methods: unknown method 'gem'; expected one of gam, ...
+    """
 
 
 class MalformedRowError(InputError):
-    """A row that cannot be read: the reason, and advice as further parts of the message.
+    """A row of a file that cannot be read; the message says where it is, why, and what can be done.
 
+    `BadRows` and ``opauc train --on-bad-row skip`` leave such rows out.
+
+    Attributes
+    ----------
+    source : str
+        The file.
+    line : int
+        The line, the first of the file being 1; in files without lines the row.
+    reason : str
+        Why the row cannot be read.
+    advice : tuple of str or Parameter
+        What can be done, as parts of the message.
+    column : str, int or None
+        The column, where one value is at fault.
+
+    Examples
+    --------
     >>> from opauc.errors import MalformedRowError, Parameter
     >>> str(MalformedRowError("a9a.txt.gz", 17, "feature index 3 follows 9; libsvm indices must increase"))
     'a9a.txt.gz, line 17: feature index 3 follows 9; libsvm indices must increase'
@@ -175,24 +276,40 @@ class MalformedRowError(InputError):
 
 
 class TooManyBadRowsError(InputError):
-    """More rows skipped than allowed."""
+    """More rows were skipped than ``BadRows(..., most=...)``, or ``--max-bad-rows``, allows."""
 
 
 class InputChangedError(InputError):
-    """A file that is not what it was when reading began."""
+    """A file changed while it was read, or is not the one that a checkpoint was written for.
+
+    Files are read more than once: for the initial sample, for the training, and again when a run is resumed. Train on
+    a copy, or start again without the checkpoint.
+    """
 
 
 class UnreadableFileError(OpaucError, ValueError):
-    """A model, statistics or checkpoint file that is broken or of another program."""
+    """A model, statistics or checkpoint file is broken, incomplete, or was written by another program.
+
+    Nothing of such a file is used, and nothing in a file is ever executed.
+    """
 
 
 class InputWarning(Message, UserWarning):
-    """Data that is read by a guess."""
+    """A guess about the data that may be wrong, such as whether the comma of "1,200" is a decimal one.
+
+    The message says how to set what was guessed.
+    """
 
 
 class DivergenceWarning(UserWarning):
-    """Gradient descent does far worse than zero weights: the step size looks too large for the data."""
+    """Gradient descent does far worse than weights of zero: the step size `eta0` looks too large for the data.
+
+    The fit goes on. Lower `eta0`, scale the features, or take ``solver="exact"``, which has no step size.
+    """
 
 
 class TreesUnavailableWarning(UserWarning):
-    """The library that grows trees cannot be loaded: the model is fitted without them."""
+    """LightGBM cannot be loaded, so `OnePassGAM` is fitted without trees, as with ``trees=False``.
+
+    The message has the reason, such as a missing library of the system (libgomp).
+    """

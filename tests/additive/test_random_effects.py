@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from opauc.additive.random_effects import RandomEffectSums
+from opauc.additive.sums import LabeledRows
 from opauc.errors import IncompatibleMomentsError
 
 N_CATEGORIES, N_COLUMNS = 9, 4
@@ -26,7 +27,7 @@ def sample(seed, n_rows=60):
         has = np.flatnonzero(rng.random(n_rows) < 0.8)
         levels[has, first + rng.integers(0, size, has.size)] = 1.0
     labels, weight = rng.integers(0, 2, n_rows).astype(np.int8), rng.integers(1, 4, n_rows).astype(float)
-    return (csr_array(rows), labels, weight), csr_array(levels)
+    return LabeledRows(csr_array(rows), labels, weight), csr_array(levels)
 
 
 def point(seed):
@@ -35,7 +36,7 @@ def point(seed):
 
 def literal(parts, at):
     """All rows as dense columns, then those of categories: gram and rhs of the loss linearized at the point."""
-    rows = np.vstack([np.c_[rows.toarray(), levels.toarray()] for (rows, _, _), levels in parts])
+    rows = np.vstack([np.c_[rows.toarray(), levels.toarray()] for (rows, *_), levels in parts])
     labels, weight = (np.concatenate([part[number] for part, _ in parts]) for number in (1, 2))
     scores = rows[:, :N_COLUMNS] @ at
     margin, error_probability = np.where(labels == 1, scores, -scores), expit(np.where(labels == 1, -scores, scores))

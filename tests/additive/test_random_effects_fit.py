@@ -12,7 +12,7 @@ from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
 from opauc.additive.penalties import Penalties
 from opauc.additive.random_effects import BorderedSystem, RandomEffectSums, smooth_with_random_effects
 from opauc.additive.smoothing import solve
-from opauc.additive.sums import LinearizedSums
+from opauc.additive.sums import LabeledRows, LinearizedSums
 
 GROUPS = (Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.LINEAR, 1, 3))
 COLUMNS = Penalties(ColumnGroups.of(GROUPS), (None, None))
@@ -23,7 +23,7 @@ def sums_of(rows, labels, levels, group_index):
     """Sums of columns and of random effects at zero, and those of one matrix of both."""
     sums = LinearizedSums.empty(4).update(rows, labels)
     effects = RandomEffectSums.empty(group_index.size, 4).update_all(
-        [((rows, labels, None), levels)], sums.expansion_point
+        [(LabeledRows(rows, labels), levels)], sums.expansion_point
     )
     both = LinearizedSums.empty(4 + group_index.size).update(csr_array(hstack([rows, levels])), labels)
     return sums, effects, both

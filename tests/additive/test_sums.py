@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from opauc.additive.sums import LinearizedSums
+from opauc.additive.sums import LabeledRows, LinearizedSums
 from opauc.core.logistic import linearize
 from opauc.errors import IncompatibleMomentsError, StatisticsOverflowError
 from tests.problems import cuts, problem
@@ -171,7 +171,7 @@ def test_batches_at_once_are_batches_one_by_one(seed, places):
     one_by_one = LinearizedSums.at(point)
     for part in parts:
         one_by_one = one_by_one.update(*part)
-    at_once = LinearizedSums.at(point).update_all(iter(parts))
+    at_once = LinearizedSums.at(point).update_all(LabeledRows(*part) for part in parts)
     assert_allclose(at_once.gram, one_by_one.gram, rtol=1e-12, atol=1e-12)
     assert_allclose(at_once.rhs, one_by_one.rhs, rtol=1e-12, atol=1e-12)
     assert at_once.counts == one_by_one.counts
@@ -183,7 +183,7 @@ def test_an_error_in_a_later_batch_leaves_the_sums():
     before = sums.gram.copy()
 
     def parts():
-        yield rows, labels, weight
+        yield LabeledRows(rows, labels, weight)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -25,7 +25,7 @@ from opauc.baselines.random_weights import RandomWeights
 from opauc.baselines.svm_or import SVMOR
 from opauc.baselines.svm_perf import SVMPerf
 from opauc.baselines.uni_log import UniLog
-from opauc.errors import StatisticsOverflowError
+from opauc.errors import MissingEngineError, StatisticsOverflowError
 from tests import literal
 from tests.problems import cuts, problem
 from tests.scikit_checks import checks_of
@@ -192,7 +192,9 @@ def test_any_penalty_gives_weights_that_rank(C):
 
 def test_without_the_quadratic_solver_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
-    with pytest.raises(ImportError, match=r"install opauc with its extra: opauc\[baselines\]"):
+    with pytest.raises(
+        MissingEngineError, match=r"clarabel is not installed; install opauc with its extra: opauc\[baselines\]"
+    ):
         SVMPerf().fit([[0.0], [1.0]], [0, 1])
 
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from opauc.baselines.pairwise_hinge import MAX_IDLE_ROUNDS, PairwiseHinge, write_pair_counts
-from opauc.errors import StatisticsOverflowError
+from opauc.errors import MissingEngineError, StatisticsOverflowError
 from tests import literal
 from tests.problems import problem, problems
 
@@ -129,7 +129,9 @@ def test_rows_whose_squares_overflow_raise():
 
 def test_without_the_quadratic_solver_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
-    with pytest.raises(ImportError, match=r"install opauc with its extra: opauc\[baselines\]"):
+    with pytest.raises(
+        MissingEngineError, match=r"clarabel is not installed; install opauc with its extra: opauc\[baselines\]"
+    ):
         PairwiseHinge().minimize(np.array([[0.0], [1.0]]), np.array([0, 1], np.int8))
 
 

@@ -79,7 +79,7 @@ def test_shards_like_a_model_merge_with_it(opauc):
         ),
         (
             ("few.csv", "--label", "bought", "--engine", "dask"),
-            "fix no basis for shards: they are processed by one core",
+            "so that shards have no basis to begin with",
         ),
         (
             ("rows.csv", "--label", "bought", "--engine", "dask", "--resume"),

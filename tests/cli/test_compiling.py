@@ -26,7 +26,7 @@ def run(cache, *arguments):
 @pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
 def test_compiling_is_announced_once_and_not_counted(tmp_path):
     data = write_rows(tmp_path, "svm", *rows_and_labels())
-    train = ["train", data, "-o", tmp_path / "model", "--solver", "sgd"]
+    train = ["train", data, "-o", tmp_path / "model", "--solver", "exact"]
     first, took = run(tmp_path / "one", *train, "--json")
     told = [json.loads(line) for line in first.stdout.splitlines()]
     assert [line["event"] for line in told if line["event"] != "progress"] == ["compiling", "trained"]

@@ -13,7 +13,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").re
 
 def test_every_verb_is_documented_and_no_other():
     verbs = {command.name for command in build([]).registered_commands}
-    assert set(re.findall(r"^opauc (\w+)", TEXT, re.MULTILINE)) == verbs
+    assert set(re.findall(r"^\| `opauc (\w+)", TEXT, re.MULTILINE)) == verbs
 
 
 def test_every_option_named_in_the_text_exists():

@@ -42,6 +42,48 @@ def test_rows_are_ranked_within_the_groups_of_a_column(opauc, rows):
     assert events[-1]["groups"] == {"ranked": ranked, "one_class": one_class}
 
 
+def test_an_additive_model_ranks_within_groups(opauc, rows):
+    model, events = trained(opauc, "--within", "user", "--solver", "gam")
+    expected = OnePassGAM(random_state=0).fit(rows[["a", "b", "c"]], rows["label"], groups=rows["user"])
+    assert_allclose(model.decision_function(rows), expected.decision_function(rows[["a", "b", "c"]]), rtol=1e-8)
+    assert model.group_counts_ == expected.group_counts_
+    assert events[-1]["groups"] == expected.group_counts_._asdict()
+    frame = library.train(rows, label="label", solver="gam", pairs="within_groups", groups="user")
+    assert_allclose(frame.decision_function(rows), model.decision_function(rows), rtol=1e-8)
+
+
+def test_additive_models_with_groups_are_updated_merged_and_forget(opauc, rows):
+    def run(*words):
+        ran = opauc(*words)
+        assert ran.code == 0, ran.err
+
+    first, rest = rows[:400], rows[400:]
+    for name, part in (("first", first), ("rest", rest)):
+        part.to_csv(f"{name}.csv", index=False, float_format="%.17g")
+    groups = ("--within", "user", "--solver", "gam", "--init-size", "100")
+    run("train", "first.csv", "--label", "label", "-o", "m.opauc", *groups)
+    run("train", "rest.csv", "--label", "label", "-o", "rest.opauc", "--basis-from", "m.opauc")
+    run("merge", "m.opauc", "rest.opauc", "-o", "both.opauc")
+    before = library.load("m.opauc").decision_function(rows)
+    run("update", "m.opauc", "rest.csv")
+    merged, updated = library.load("both.opauc"), library.load("m.opauc")
+    assert_allclose(merged.decision_function(rows), updated.decision_function(rows), rtol=1e-8)
+    assert merged.group_counts_ == updated.group_counts_
+    run("forget", "m.opauc", "rest.csv", "-o", "left.opauc")
+    assert_allclose(library.load("left.opauc").decision_function(rows), before, rtol=1e-7)
+    run("predict", "m.opauc", "rest.csv", "-o", "scores.csv")
+    run("evaluate", "m.opauc", "rest.csv", "--within", "user")
+
+
+def test_a_sample_of_a_file_has_its_groups(opauc, rows):
+    assert len(rows) == 600
+    asked = ("--within", "user", "--solver", "gam", "--init-size", "150")
+    model, events = trained(opauc, *asked, "--n-jobs", "2")
+    assert sum(model._fitted.counts) == 600
+    assert events[-1]["groups"]["unused_rows"] < 60
+    assert model.n_features_in_ == 3
+
+
 def test_the_penalty_of_the_logistic_loss_is_reported(opauc, rows):
     model, events = trained(opauc, "--loss", "logistic", "--features", "a,b,c")
     chosen = next(event for event in events if event["event"] == "chosen")
@@ -83,7 +125,16 @@ def test_an_additive_model_is_trained_for_the_partial_auc(opauc, rows):
         (["--objective", "f1"], "must be one of {'auc', 'pauc'}"),
         (["--effort", "most"], "must be one of {'normal', 'high'}"),
         (["--objective", "pauc", "--basis-from", "m.opauc"], "--objective is fixed by the model of --basis-from"),
-        (["--max-gap", "3", "--solver", "exact"], "--max-gap is for"),
+        (["--max-gap", "3", "--solver", "exact"], "--max-gap is for --within"),
+        (["--within", "user", "--max-gap", "3", "--solver", "gam"], "--max-gap is for linear solvers"),
+        (
+            ["--within", "user", "--objective", "pauc", "--solver", "gam"],
+            "--within of an additive model takes no --obj",
+        ),
+        (["--within", "user", "--increasing", "a", "--solver", "gam"], "--within of an additive model takes no --incr"),
+        (["--groups", "user", "--solver", "gam"], "an additive model ranks within groups by --within"),
+        (["--within", "user", "--basis-from", "m.opauc"], "--groups is for linear solvers"),
+        (["--within", "nobody", "--solver", "gam"], "nobody"),
     ],
 )
 def test_mistakes_are_one_line_that_says_what_would_do(opauc, rows, words, message):

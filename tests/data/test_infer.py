@@ -125,6 +125,28 @@ def test_numbers_are_found_as_by_looking_at_every_string(values, decimals):
         assert_array_equal(profile.column.encode(pa.array(values, pa.string()), "a.csv").rows[:, 0], numbers)
 
 
+@given(
+    st.lists(st.tuples(plain_strings | st.sampled_from(["?", "red", "5 kg"]), st.integers(0, 400)), min_size=1),
+    st.booleans(),
+)
+def test_columns_that_are_no_numbers_are_known_early_and_all_others_by_all_their_strings(rows, force):
+    counted = dict(rows)
+    strings, counts = list(counted), np.array(list(counted.values()), np.int64)
+    found = []
+    for at_once in (1, 3, len(strings)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("opauc.data.schema.numbers.STRINGS_AT_ONCE", at_once)
+            found.append(infer_number_format(strings, counts, force=force))
+    assert found[0] == found[1] == found[2]
+
+
+def test_few_of_many_strings_are_read_as_numbers_where_all_are_words(monkeypatch):
+    read = []
+    monkeypatch.setattr("opauc.data.schema.numbers.parse_number", lambda string, _: read.append(string) or np.nan)
+    assert infer_number_format([f"word{k}" for k in range(9000)], np.ones(9000, np.int64)) is None
+    assert 0 < len(read) < 1000
+
+
 def test_one_class_of_several_counts_as_positive_whichever_row_is_first():
     labels = np.array(["b", "a", "c", "a"])
     for order in ([0, 1, 2, 3], [2, 3, 0, 1]):

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 import opauc
 from opauc.additive.random_effects import RandomEffectSums
-from opauc.additive.sums import LinearizedSums
+from opauc.additive.sums import LabeledRows, LinearizedSums
 from opauc.core.checkpoints import Checkpoints
 from opauc.core.labels import ClassLabels
 from opauc.core.loop import Trainer
@@ -55,7 +55,7 @@ def of_categories(number, rows, labels):  # noqa: ARG001
     # Scores of up to a hundred: the curvature of a row is anything from a quarter to nothing.
     columns = csr_array(np.column_stack([np.ones(len(rows)), np.linspace(-100.0, 100.0, len(rows))]))
     start = RandomEffectSums.empty(rows.shape[1], 2)
-    return start.update_all([((columns, labels, None), indicators)], np.array([0.0, 1.0]))
+    return start.update_all([(LabeledRows(columns, labels), indicators)], np.array([0.0, 1.0]))
 
 
 STATISTICS = [linearized, exact, by_feature, sketched, of_categories]

@@ -16,12 +16,13 @@ from scipy.sparse import csr_array
 import opauc
 from opauc.additive.crossed.sums import CrossedSums
 from opauc.additive.drift import BinCounts
+from opauc.additive.groups.tally import GroupTally
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.random_effects import RandomEffectSums
 from opauc.additive.selection import CandidateModels
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
-from opauc.additive.sums import LinearizedSums
+from opauc.additive.sums import LabeledRows, LinearizedSums
 from opauc.core.mergeable import Mergeable
 from opauc.linear.moments.classes import ClassMoments, GroupMoments
 from opauc.linear.moments.exact import ExactMoments
@@ -119,7 +120,7 @@ def random_effect_shards(seed):
     expansion_point, start = random.normal(size=4), RandomEffectSums.empty(5, 4)
     return [
         start.update_all(
-            [((with_intercept(rows), labels, None), csr_array(random.integers(0, 2, (30, 5)).astype(float)))],
+            [(LabeledRows(with_intercept(rows), labels), csr_array(random.integers(0, 2, (30, 5)).astype(float)))],
             expansion_point,
         )
         for rows, labels in parts_of(seed)
@@ -129,6 +130,11 @@ def random_effect_shards(seed):
 def crossed_shards(seed):
     random, start = np.random.default_rng(seed), CrossedSums.empty(6)
     return [start.update(random.integers(0, 6, (30, 2)), rows[:, 0], np.ones(30)) for rows, _ in parts_of(seed)]
+
+
+def tally_shards(seed):
+    random, start = np.random.default_rng(seed), GroupTally.empty(6)
+    return [start.update(random.integers(-1, 6, 30), labels, np.ones(30)) for _, labels in parts_of(seed)]
 
 
 def candidate_shards(seed):
@@ -204,6 +210,7 @@ CASES = {
     ),
     "RandomEffectSums": Case(random_effect_shards),
     "CrossedSums": Case(crossed_shards),
+    "GroupTally": Case(tally_shards),
     "CandidateModels": Case(candidate_shards),
     "BinCounts": Case(bin_shards),
     "AdditiveLogistic": Case(

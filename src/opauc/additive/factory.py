@@ -18,7 +18,7 @@ from opauc.data.encode.encoder import OrdinalState
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.schema.table import TableSchema
 from opauc.data.table_source import Source
-from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
+from opauc.errors import IncompatibleMomentsError, Parameter, ParameterError, UnsupportedOperationError
 from opauc.types import Rows, Settings, random_key
 
 GAM = "OnePassGAM"
@@ -49,6 +49,7 @@ class AdditiveFactory:
     policy: AdditivePolicy = ADDITIVE_POLICY
     fixes_basis: bool = False  # whether files fix a basis before the pass, even if all rows could be fitted at once
     n_classes: int = 2
+    has_groups: bool = False  # whether rows are ranked within groups
 
     @property
     def several_classes(self) -> bool:
@@ -65,7 +66,7 @@ class AdditiveFactory:
         seed = random_key(self.parameters.get("random_state"))
         if self.n_classes > 2:
             return MulticlassFit.start_of(self.n_classes, settings, inputs.categorical, seed, self.policy)
-        return AdditiveFit.start(settings, inputs.categorical, seed, self.policy)
+        return AdditiveFit.start(settings, inputs.categorical, seed, self.policy, self.has_groups)
 
     def prepare(self, fit: Fit | None, rows: Rows, position: ResumePosition | None = None) -> AdditiveFit:
         """Return the fit to begin with, or the fit under the parameters of now."""
@@ -100,9 +101,9 @@ class AdditiveFactory:
         init_size = int(with_init_size(self.settings(), 0, policy).init_size)
         if self.initial is None or not self.shards:
             raise UnsupportedOperationError(
-                f"up to {fitted_whole(init_size, policy):,} rows, and rows that cannot be sampled before the pass "
-                "(compressed files, labels of more than two classes), fix no basis for shards: they are processed by "
-                "one core"
+                f"these rows are trained on by one process: they are at most {fitted_whole(init_size, policy):,}, or "
+                "cannot be sampled before the pass (compressed files, labels of more than two classes), so that shards "
+                "have no basis to begin with; leave out the engine and the number of jobs"
             )
         return Sharding(min_rows=min(policy.rows_per_shard, init_size), pieces=policy.shards_per_row_group)
 
@@ -114,6 +115,10 @@ class AdditiveFactory:
 
     def for_classes(self, n_classes: int) -> AdditiveFactory:
         """Return the factory of fits of so many classes."""
+        if n_classes > 2 and self.has_groups:
+            raise ParameterError(
+                Parameter("groups"), f": an additive model with groups takes two classes, got {n_classes}"
+            )
         return replace(self, n_classes=n_classes)
 
     def for_segments(self) -> AdditiveFactory:

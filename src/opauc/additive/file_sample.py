@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from opauc.additive.basis.group_levels import group_column
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.policy import SAMPLE_POLICY, SamplePolicy
@@ -25,7 +26,10 @@ from opauc.types import Floats, Labels, random_key
 
 @dataclass(frozen=True, eq=False)
 class EncodedSample:
-    """Rows of files as numbers, their labels, and the classes and the encoder inferred from them."""
+    """Rows of files as numbers, their labels, and the classes and the encoder inferred from them.
+
+    Where rows have groups, each ends with the number of its own.
+    """
 
     rows: Floats
     labels: Labels
@@ -91,11 +95,12 @@ def read_initial_sample(
         given = [raw for _, raw, *_ in sample.parts if raw is not None]
         if len({raw.dtype.kind for raw in given}) == 1:
             classes = classes.with_labels(np.concatenate(given))  # the classes are those of all rows
-        for (rows, raw, lines, *_), source in zip(sample.parts, sample.sources, strict=True):
+        for (rows, raw, lines, _, groups), source in zip(sample.parts, sample.sources, strict=True):
             if raw is None:
                 return None
             classes = classes.with_labels(raw)
-            batches.append(Batch(rows, raw, 0, source, 1, lines, ResumePosition(), 0))
+            own = rows if groups is None else np.column_stack([np.asarray(rows), group_column(groups)])
+            batches.append(Batch(own, raw, 0, source, 1, lines, ResumePosition(), 0))
         if not classes.known or not batches:
             return None
         try:

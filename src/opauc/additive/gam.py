@@ -15,6 +15,7 @@ from opauc.additive.estimator.training import GAMTraining
 from opauc.additive.input import labeled_parts, labeled_table
 from opauc.additive.leaks import find_leaks
 from opauc.core.transaction import changing
+from opauc.errors import Parameter, ParameterError
 from opauc.estimators.docstrings import own_docstrings
 from opauc.estimators.input_checks import check_classes, check_labels_given
 from opauc.types import Array, Floats, RandomState
@@ -107,6 +108,9 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         Importance of each column of X, zero if it is dropped: the sum over its terms, to which a pair adds one half
         for each of its two columns. All add up to the sum of `term_importances_`. With K > 2 classes the mean over the
         classes.
+    group_counts_ : GroupCounts
+        With `groups`: `ranked`, the groups with rows of both classes; `one_class`, those with rows of one class, which
+        have no pairs; `unused_rows`, the rows of groups without a level.
     edits_ : list of TermEdit
         The ledger of `edit` and `remove`, the oldest edit first: who, when, why, and the values before and after.
     forget_report_ : ForgetReport
@@ -183,6 +187,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         X: Any,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         *,
         label: str | int | None = None,
     ) -> Self:
@@ -201,6 +206,10 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
             Labels of 2 to 100 classes; of two the greater one is the positive class.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row; rows of weight zero are dropped. With weights, a stream is read whole.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, a user or a query, within which rows are to be ranked: each group gets a level of its
+            own in addition to the terms, so that these learn what differs between rows of one group. Scores need no
+            groups; they are those of the mean group. For rows in memory of two classes.
         label : str or int, default=None
             The column of a table that has the labels, by name or position, in place of y. Rows are then read as
             `opauc.train` reads those of files.
@@ -217,13 +226,15 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         array(['yes'], dtype='<U3')
         """
         in_memory = check_labels_given(type(self).__name__, X, y, label, sample_weight)
+        if groups is not None and not in_memory:
+            raise _groups_of_stream()
         with changing(self) as transaction, self._threads():
             table = None if in_memory or sample_weight is not None else labeled_table(X, y, label)
             if table is not None:
                 self._fit_table(*table)
             else:
                 assert y is not None, "labels are given in one way"
-                self._fit_rows(X, y, sample_weight, transaction)
+                self._fit_rows(X, y, sample_weight, groups, transaction)
             if not self._fitted.counts.all_seen:
                 raise ValueError(f"OnePassGAM needs rows of {self._lacking_rows()}")
             _ = self._fitted.scorer
@@ -237,6 +248,7 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         y: ArrayLike | None = None,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         *,
         label: str | int | None = None,
     ) -> Self:
@@ -257,6 +269,9 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
             All class labels; needed on the first call unless y holds all of them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row; rows of weight zero are dropped.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row as in `fit`: given with every batch, or with none. Groups have a level of their own if
+            the initial sample has two rows of them; rows of all others are not used.
         label : str or int, default=None
             The column of a table that has the labels, by name or position, in place of y.
 
@@ -273,13 +288,15 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         array([-1,  1])
         """
         in_memory = check_labels_given(type(self).__name__, X, y, label, sample_weight)
+        if groups is not None and not in_memory:
+            raise _groups_of_stream()
         with changing(self) as transaction, self._threads():
             first = not self.__sklearn_is_fitted__()
             warned = set() if first else {(type(warning), warning.name) for warning in self._warnings()}
             known = check_classes(None if first else self.classes_, classes, self._several_classes)
             whole: list[tuple[Any, Any, Any]] = [(X, y, sample_weight)]
             for rows, labels, weight in whole if in_memory else labeled_parts(X, y, sample_weight, label):
-                self._train_batch(rows, labels, known, weight, transaction)
+                self._train_batch(rows, labels, known, weight, groups, transaction)
                 known = self.classes_
                 if known.size < 2:
                     raise ValueError(
@@ -393,3 +410,11 @@ class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
+
+
+def _groups_of_stream() -> ParameterError:
+    """Return the error of groups that come with a stream of rows, which has no row numbers to find them by."""
+    return ParameterError(
+        Parameter("groups"), " are for rows in memory with labels as y; of a table or a stream `opauc.train` takes "
+        "the column of groups by its name",
+    )  # fmt: skip

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.ensemble import TreeEnsemble
+from opauc.additive.basis.group_levels import GroupLevels
 from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
@@ -20,6 +22,8 @@ from opauc.additive.codes import find_coded_inputs
 from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints
 from opauc.additive.constraints.fit import BasisConstraints
 from opauc.additive.crossed.search import CrossingRule, find_crossed_codes
+from opauc.additive.fit import PenalizedFit
+from opauc.additive.groups.effects import GroupedFit, estimate_levels
 from opauc.additive.initial_sample import (
     Sample,
     SampleRows,
@@ -34,13 +38,14 @@ from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, chec
 from opauc.additive.objective import PAUC
 from opauc.additive.partial_auc import JudgedSample, choose_objective
 from opauc.additive.penalties import Penalties
-from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, Growth, SearchPolicy, TreePolicy
+from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, GroupPolicy, Growth, SearchPolicy, TreePolicy
 from opauc.additive.row_shards import sum_shards
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
 from opauc.additive.trees.blend import TREES, Blend, ValidationRows, average_ensembles
 from opauc.additive.trees.grow import CodedRows, GrowthLimits, code_folds, cross_fit, grow_ensemble
 from opauc.core.threads import count_threads, work_beside
+from opauc.errors import Parameter, ParameterError
 from opauc.types import Floats, Labels
 
 
@@ -53,8 +58,10 @@ class BasisModel(NamedTuple):
     @classmethod
     def of_parts(cls, basis: Basis, arrays: dict[str, NDArray[np.float64]], constraints: Constraints) -> BasisModel:
         """Return a basis and the model that gave these arrays, under constraints."""
+        n_levels = None if basis.group_levels is None else basis.group_levels.size
+        n_effects = basis.random_effects.size + (n_levels or 0)
         check_model_arrays(
-            arrays, basis.groups, basis.random_effects.size, basis.trees, basis.crossed.size
+            arrays, basis.groups, n_effects, basis.trees, basis.crossed.size, n_levels
         )  # before memory is taken for penalties
         return cls(basis, AdditiveLogistic.from_arrays(basis_columns(basis, constraints), arrays))
 
@@ -67,8 +74,10 @@ def basis_columns(basis: Basis, constraints: Constraints = NO_CONSTRAINTS, names
     """Return the penalties, the column groups and the constraints that a model needs from a basis."""
     penalties, owners = Penalties(basis.groups, basis.roughness), basis.random_effects.group_index()
     main, certain = basis.main_columns(), basis.certain_columns()
-    own = BasisConstraints(basis, constraints, names) if constraints else None
-    return BasisColumns(penalties, main, certain, owners, basis.trees, basis.crossed, own)
+    own, levels = BasisConstraints(basis, constraints, names) if constraints else None, basis.group_levels
+    if levels is not None:
+        owners = np.append(owners, np.full(levels.size, owners.max(initial=-1) + 1))
+    return BasisColumns(penalties, main, certain, owners, basis.trees, basis.crossed, own, levels)
 
 
 def fit_basis(
@@ -81,7 +90,8 @@ def fit_basis(
 ) -> BasisModel:
     """Return the basis that suits a sample of the buffered rows, and the sums of all of them.
 
-    Weights are solved for under constraints, and trees grow under the monotone ones and those of the settings.
+    Weights are solved for under constraints, and trees grow under the monotone ones and those of the settings. Rows of
+    more numbers than inputs end with the number of their group: they are ranked within groups.
 
     Examples
     --------
@@ -95,35 +105,46 @@ def fit_basis(
     >>> basis.n_columns == model.sums.n_features, model.counts == buffer.counts
     (True, True)
     """
-    rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
+    all_rows, labels, weights = buffer.all_rows(), buffer.all_labels(), buffer.all_weights()
+    rows, has_groups = all_rows[:, : categorical.size], buffer.n_features > categorical.size
     order = buffer.order_by_content(categorical)
-    may_join = trees_may_join(labels, weights, settings, policy.tree)
+    levels = first_levels(all_rows[:, -1], labels, settings.max_columns, policy.group) if has_groups else None
+
+    def ranked(at: NDArray[np.int64]) -> NDArray[np.int64]:
+        return at if levels is None else levels.ranked(at, all_rows[:, -1])
+
+    used = ranked(order)
+    may_join = trees_may_join(labels[used], weights[used], settings, policy.tree)
     no_more_rows = labels.size < int(with_init_size(settings, 0, policy.sample).init_size)
     few_rows = no_more_rows and policy.tree.cross_fits(labels.size, settings.effort)
     n_validation = policy.tree.n_validation(labels.size) if may_join and not few_rows else 0
-    validation, others = order[:n_validation], order[n_validation:]
-    parts = LabeledSample(rows, labels, weights, categorical)
+    held_out, others = order[:n_validation], order[n_validation:]
+    used_held_out, used_others = ranked(held_out), ranked(others)
+    parts = LabeledSample(all_rows, labels, weights, categorical)
     growths = policy.tree.growths(settings.effort, few_rows)
     limits = GrowthLimits(tuple(constraints.directions), settings.interaction_constraints)
     n_threads = max(1, count_threads() - 1)  # one more searches for the basis meanwhile
 
-    def grow() -> GrownTrees | None:
-        if not may_join:
-            return None
+    def grow(levels: GroupLevels | None = None, offsets: Sequence[Floats] = ()) -> GrownTrees:
         if few_rows:
-            return cross_fit_trees(parts, order, growths, seed, policy.tree, limits, n_threads)
-        return grow_trees(parts, validation, others, growths, seed, policy.tree, limits, n_threads)
+            return cross_fit_trees(parts, used, growths, seed, policy.tree, limits, n_threads, levels, offsets)
+        return grow_trees(parts, used_held_out, used_others, growths, seed, policy.tree, limits, n_threads, levels)
 
-    with work_beside(grow) as wait_for_trees:
-        drawn = draw_search_rows(others, labels, policy.sample)
+    # Trees of rows in groups grow beside the levels of these, which the search has to find first.
+    grows_meanwhile = may_join and not has_groups
+    with work_beside(lambda: grow() if grows_meanwhile else None) as wait_for_trees:
+        drawn = draw_search_rows(used_others, labels, policy.sample)
         at = drawn.rows
+        groups = None if levels is None else GroupedFit(levels, levels.places(all_rows[at, -1]), policy.group)
         mass = balance_classes(labels[at], weights[at])
         sample = SampleRows(by_columns(rows, at), labels[at], weights[at], mass)
         effects = choose_main_effects(sample, settings, categorical, policy.search)
         effects = drop_weak_effects(effects, [sample], settings.max_columns)
         mains = Basis.of_effects(effects)
-        search = InteractionSearch(mains, effects, sample, settings, policy.search, policy.smoothing, may_join)
+        search = InteractionSearch(mains, effects, sample, settings, policy.search, policy.smoothing, may_join, groups)
         basis, fit = search.fit()
+        if groups is not None:
+            sample = sample._replace(offset=fit.scores - basis.products(sample.numbers, fit.weights))
         uncoded = constraints.uncoded.union(settings.numeric)
         coded = find_coded_inputs(effects, sample, fit.scores, policy.code, uncoded)
         random_effects = RandomEffects.of(effects, sample.numbers, basis.n_columns, coded)
@@ -135,32 +156,47 @@ def fit_basis(
             crossed = find_crossed_codes(basis, sample, fit, more_rows, numeric, policy.crossed, may_cross)
             basis = replace(basis, crossed=crossed)
         initial = fit._replace(weights=_correct_intercept(fit.weights, drawn))
+        if has_groups:
+            found = all_rows[others], labels[others], weights[others]
+            basis, initial = with_group_levels(basis, initial, *found, policy)
         start = AdditiveLogistic.start(basis_columns(basis, constraints), initial)
         additive = basis
         model = parts.add_to(start, basis, others)
         trees = wait_for_trees()
-    if trees is not None:
-        blend_with, validating = (blend_cross_fit, order) if few_rows else (blend_trees, validation)
-        blend, lambdas = blend_with(basis, model, parts, validating, trees, policy)
-        basis, blend = accept_trees(basis, blend, policy.tree)
-        model = model.merge_initial(parts.add_to(start, basis, validation)) if n_validation else model
-        model = replace(model, columns=basis_columns(basis, constraints), blend=blend, lambdas=lambdas)
+    if may_join:
+        judge, judged = (cross_fit_additive, used) if few_rows else (score_held_out, used_held_out)
+        unseen = judge(basis, model, parts, judged, policy)
+        trees = trees or grow(basis.group_levels, unseen.offsets)
+        basis, blend = accept_trees(basis, start_blend(unseen, trees, policy.tree, frozen=few_rows), policy.tree)
+        model = model.merge_initial(parts.add_to(start, basis, held_out)) if n_validation else model
+        model = replace(model, columns=basis_columns(basis, constraints), blend=blend, lambdas=unseen.lambdas)
     if settings.objective == PAUC:
-        model = choose_objective(additive, model, parts.judged(additive, order, policy), settings.max_fpr, policy)
+        model = choose_objective(additive, model, parts.judged(additive, used, policy), settings.max_fpr, policy)
     return BasisModel(basis, model.with_candidates())
 
 
 class LabeledSample(NamedTuple):
-    """Labeled and weighted rows of the initial sample, and which inputs are numbers of categories."""
+    """Labeled and weighted rows of the initial sample, and which inputs are numbers of categories.
+
+    Rows of more numbers than inputs end with the number of their group.
+    """
 
     rows: Floats
     labels: Labels
     weights: Floats
     categorical: NDArray[np.bool_]
 
-    def coded(self, codes: ValueCodes, at: NDArray[np.int64], weights: Floats) -> CodedRows:
-        """Return some of the rows as codes, with other weights."""
-        return CodedRows(codes.of_rows(self.rows[at]), self.labels[at], weights)
+    def coded(
+        self, codes: ValueCodes, at: NDArray[np.int64], weights: Floats, levels: GroupLevels | None = None
+    ) -> CodedRows:
+        """Return some of the rows as codes, with other weights and the offsets that levels give their groups."""
+        places = None if levels is None else levels.places(self.rows[at, -1])
+        offset = None if levels is None or places is None else levels.offsets_at(places)
+        return CodedRows(codes.of_rows(self.inputs(at)), self.labels[at], weights, offset, places)
+
+    def inputs(self, at: NDArray[np.int64]) -> Floats:
+        """Return the inputs of some of the rows."""
+        return self.rows[at, : self.categorical.size]
 
     def judged(self, basis: Basis, order: NDArray[np.int64], policy: AdditivePolicy) -> JudgedSample:
         """Return the rows in an order that does not depend on how they came, in folds."""
@@ -219,16 +255,16 @@ def grow_trees(
     policy: TreePolicy,
     limits: GrowthLimits,
     n_threads: int,
+    levels: GroupLevels | None = None,
 ) -> GrownTrees:
     """Return ensembles that are grown on many of the other rows, an ensemble per growth."""
-    rows, labels, weights, categorical = sample
+    _, labels, weights, categorical = sample
     grown = draw_tree_rows(others, labels, policy)
     at = grown.rows
-    own = rows[at]
-    codes = ValueCodes.of(own, labels[at], weights[at], categorical, policy)
+    codes = ValueCodes.of(sample.inputs(at), labels[at], weights[at], categorical, policy)
     # Rows of a class of which few are drawn stand for the others.
-    coded = CodedRows(codes.of_rows(own), labels[at], weights[at] / grown.shares[labels[at]])
-    held_out = sample.coded(codes, validation, weights[validation])
+    coded = sample.coded(codes, at, weights[at] / grown.shares[labels[at]], levels)
+    held_out = sample.coded(codes, validation, weights[validation], levels)
     max_leaves = policy.max_leaves_of_all // len(growths)
     tried = [grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, n_threads, limits) for growth in growths]
     ensembles = [one for one in tried if one is not None]
@@ -243,69 +279,84 @@ def cross_fit_trees(
     policy: TreePolicy,
     limits: GrowthLimits,
     n_threads: int,
+    levels: GroupLevels | None = None,
+    offsets: Sequence[Floats] = (),
 ) -> GrownTrees:
-    """Return ensembles of which each is the mean of several, grown without one fold of the rows and scoring it."""
-    rows, labels, weights, categorical = sample
+    """Return ensembles of which each is the mean of several, grown without one fold of the rows and scoring it.
+
+    Rows in groups have for each fold the offsets of `cross_fit_additive`.
+    """
+    _, labels, weights, categorical = sample
     folds = _assign_folds(labels[order], policy.n_folds)
-    codes = code_folds(by_columns(rows, order), labels[order], weights[order], categorical, folds, policy)
-    coded = sample.coded(codes, order, weights[order])
+    inputs = by_columns(sample.rows[:, : categorical.size], order)
+    codes = code_folds(inputs, labels[order], weights[order], categorical, folds, policy)
+    coded = sample.coded(codes, order, weights[order], levels)
+    if offsets:
+        coded = coded._replace(offset=np.stack(offsets)[folds, np.arange(order.size)])
     max_leaves = policy.max_leaves_of_all // (policy.n_folds * len(growths))
-    tried = [cross_fit(codes, coded, folds, growth, max_leaves, seed, n_threads, limits) for growth in growths]
+    tried = [
+        cross_fit(codes, coded, folds, growth, max_leaves, seed, n_threads, limits, offsets or None)
+        for growth in growths
+    ]
     parts = [part for part in tried if part is not None]
     return GrownTrees([part.ensemble for part in parts], [part.scores for part in parts], coded, coded)
 
 
-def blend_trees(
+class UnseenScores(NamedTuple):
+    """The scores that an additive model gives rows it has not seen, beside which trees are judged.
+
+    With them the weights and smoothing parameters of the model of all rows, and, where rows have groups and there is a
+    model for each fold, the offsets that each has for the groups of all rows.
+    """
+
+    scores: Floats
+    weights: Floats
+    lambdas: Floats
+    offsets: Sequence[Floats] = ()
+
+
+def score_held_out(
     basis: Basis,
     model: AdditiveLogistic,
     sample: LabeledSample,
     validation: NDArray[np.int64],
-    trees: GrownTrees,
     policy: AdditivePolicy,
-) -> tuple[Blend | None, Floats]:
-    """Return the blend with trees that were grown on other rows than it is validated on, and smoothing parameters.
-
-    `model` has the sums of the other rows only: neither the trees nor the additive part have seen the validation rows.
-    """
-    additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
-    if not trees.ensembles:
-        return None, lambdas
-    additive = basis.products(sample.rows[validation], additive_weights)
-    return _start_blend(additive_weights, additive, trees, policy.tree), lambdas
+) -> UnseenScores:
+    """Return the scores of validation rows by a model that has the sums of the other rows only."""
+    weights, lambdas, *_ = model.solve(policy, narrow=True)
+    return UnseenScores(basis.products(sample.inputs(validation), weights), weights, lambdas)
 
 
-def blend_cross_fit(
+def cross_fit_additive(
     basis: Basis,
     model: AdditiveLogistic,
     sample: LabeledSample,
     order: NDArray[np.int64],
-    trees: GrownTrees,
     policy: AdditivePolicy,
-) -> tuple[Blend | None, Floats]:
-    """Return the blend with trees of `cross_fit_trees`, which all rows validate, and smoothing parameters.
-
-    The additive part of a fold is solved for without its rows, on the basis of all rows.
-    """
+) -> UnseenScores:
+    """Return the scores of all rows, each by weights solved for without its fold, on the basis of all rows."""
     rows, labels, weights, _ = sample
     folds = _assign_folds(labels[order], policy.tree.n_folds)
-    additive = np.empty(order.size)
+    scores, offsets = np.empty(order.size), list[Floats]()
     additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
-    if not trees.ensembles:
-        return None, lambdas
     model = replace(model, lambdas=lambdas)
     for fold in range(policy.tree.n_folds):
         at = order[folds == fold]
         without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
-        additive[folds == fold] = basis.products(rows[at], without.solve(policy, narrow=True).weights)
-    return _start_blend(additive_weights, additive, trees, policy.tree, frozen=True), lambdas
+        fold_weights = without.solve(policy, narrow=True).weights
+        scores[folds == fold] = basis.products(sample.inputs(at), fold_weights)
+        if basis.group_levels is not None:
+            offsets.append(_held_out_offsets(basis.group_levels, fold_weights, basis, sample, order, folds != fold))
+    return UnseenScores(scores, additive_weights, lambdas, offsets)
 
 
-def _start_blend(
-    additive_weights: Floats, additive: Floats, trees: GrownTrees, policy: TreePolicy, frozen: bool = False
-) -> Blend:
+def start_blend(unseen: UnseenScores, trees: GrownTrees, policy: TreePolicy, frozen: bool = False) -> Blend | None:
+    """Return the blend of an additive model with trees, judged on rows that neither has seen; None without trees."""
+    if not trees.ensembles:
+        return None
     ensemble, scores = average_ensembles(trees.ensembles, trees.scores, trees.validation)
-    validated = ValidationRows(trees.validation, additive, scores)
-    return Blend.start(ensemble, additive_weights, validated, trees.rows.codes, frozen, policy)
+    validated = ValidationRows(trees.validation, unseen.scores, scores)
+    return Blend.start(ensemble, unseen.weights, validated, trees.rows.codes, frozen, policy)
 
 
 def _assign_folds(labels: Labels, n_folds: int) -> NDArray[np.int64]:
@@ -329,6 +380,7 @@ def encode_rows(
 
     Later rows of a model with trees, which is a `blend`, come with their leaves and additive scores.
     """
+    groups, rows, grouped = basis.group_levels, rows[:, : basis.n_inputs], rows[:, basis.n_inputs :]
     for part, block in basis.blocks(rows):
         weights = None if weight is None else weight[part]
         levels = basis.random_effects.rows(rows[part]) if basis.random_effects.size else None
@@ -338,7 +390,57 @@ def encode_rows(
         if blend is not None:
             additive = basis.additive_products(block, rows[part], blend.additive)
             batch = batch._replace(leaves=basis.leaves(rows[part]), additive=additive)
+        if groups is not None:
+            places = groups.places(grouped[part, 0])
+            own = groups.indicators(places)
+            indicators = own if levels is None else csr_array(hstack([levels, own], format="csr"))
+            batch = batch._replace(places=places, offset=groups.offsets_at(places), indicators=indicators)
         yield batch
+
+
+def first_levels(numbers: Floats, labels: Labels, max_columns: int, policy: GroupPolicy) -> GroupLevels:
+    """Return the levels of the groups of rows next to as many columns as a basis may have; raise if none are ranked."""
+    levels = GroupLevels.of(numbers, max_columns, policy)
+    ranked = levels.ranked(np.arange(labels.size), numbers)
+    if np.unique(labels[ranked]).size < 2:
+        raise ParameterError(
+            Parameter("groups"), f": expected groups of {policy.min_rows} rows or more in the initial sample, and rows "
+            "of both classes in these; there are none, so that nothing can be ranked within groups",
+        )  # fmt: skip
+    return levels
+
+
+def with_group_levels(
+    basis: Basis, fit: PenalizedFit, rows: Floats, labels: Labels, weight: Floats, policy: AdditivePolicy
+) -> tuple[Basis, PenalizedFit]:
+    """Return the basis with the levels of the groups of rows, and the fit with the intercept of the mean group.
+
+    The offsets of the levels are those that suit the rows given the columns.
+    """
+    levels = GroupLevels.of(rows[:, basis.n_inputs], basis.n_columns, policy.group)
+    used = levels.ranked(np.arange(labels.size), rows[:, basis.n_inputs])
+    rows, labels, weight = rows[used], labels[used], weight[used]
+    scores = basis.products(rows[:, : basis.n_inputs], fit.weights)
+    found = estimate_levels(
+        levels.places(rows[:, basis.n_inputs]), levels.size, scores, labels, weight, policy.group, policy.smoothing
+    )  # fmt: skip
+    weights = np.append(fit.weights[0] + found.mean, fit.weights[1:])
+    return replace(basis, group_levels=replace(levels, offsets=found.levels)), fit._replace(weights=weights)
+
+
+def _held_out_offsets(
+    levels: GroupLevels,
+    weights: Floats,
+    basis: Basis,
+    sample: LabeledSample,
+    order: NDArray[np.int64],
+    used: NDArray[np.bool_],
+) -> Floats:
+    """Return the offset of the group of each row, estimated from some of the rows and these weights of the columns."""
+    at, places = order[used], levels.places(sample.rows[order, -1])
+    scores = basis.products(sample.inputs(at), weights)
+    found = estimate_levels(places[used], levels.size, scores, sample.labels[at], sample.weights[at])
+    return replace(levels, offsets=found.levels).offsets_at(places)
 
 
 def choose_main_effects(

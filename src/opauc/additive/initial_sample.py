@@ -319,6 +319,8 @@ ROWS_AT_ONCE, APART = 256, 8
 class SampleRows(NamedTuple):
     """Numbers, labels and weights of the rows that a basis is fitted to; `mass` gives each class one half.
 
+    `offset` is the level of the group of each row, where rows are ranked within groups.
+
     Examples
     --------
     >>> import numpy as np
@@ -331,6 +333,7 @@ class SampleRows(NamedTuple):
     labels: Labels
     weight: Floats
     mass: Floats
+    offset: Floats | None = None
 
     @property
     def rarer(self) -> float:

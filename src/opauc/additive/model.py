@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from opauc.additive.basis.crossed_codes import NO_CROSSED_CODES, CrossedCodes
 from opauc.additive.basis.ensemble import TreeEnsemble
+from opauc.additive.basis.group_levels import GroupLevels
 from opauc.additive.basis.groups import ColumnGroups
 from opauc.additive.constraints.fit import (
     BasisConstraints,
@@ -24,9 +25,11 @@ from opauc.additive.constraints.fit import (
 from opauc.additive.crossed.sums import CROSSED_SCHEMA, CrossedSums
 from opauc.additive.drift import BIN_COUNTS_SCHEMA, BinCounts
 from opauc.additive.fit import PenalizedFit
+from opauc.additive.groups.effects import shrink_levels, without_levels
+from opauc.additive.groups.tally import TALLY_SCHEMA, GroupTally
 from opauc.additive.objective import OBJECTIVE_SCHEMA, Objective
 from opauc.additive.penalties import Penalties
-from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, SmoothingPolicy
+from opauc.additive.policy import ADDITIVE_POLICY, GROUP_POLICY, AdditivePolicy, SmoothingPolicy
 from opauc.additive.random_effects import (
     EFFECTS_SCHEMA,
     BorderedSystem,
@@ -62,7 +65,7 @@ MAX_LOST = 1e-9
 NO_GROUPS = np.empty(0, np.int64)
 # The arrays of a model begin with these names.
 SUMS, RANDOM_EFFECTS, CANDIDATES, BIN_COUNTS = "sums.", "random_effects.", "candidates.", "bin_counts."
-BLEND, CROSSED, OBJECTIVE = "blend.", "crossed.", "objective."
+BLEND, CROSSED, OBJECTIVE, TALLY = "blend.", "crossed.", "objective.", "tally."
 SCHEMA = {
     "lambdas": ArrayRule("float64", "groups", low=0),
     "first_counts": ArrayRule("float64", "2", low=0),
@@ -72,7 +75,7 @@ SCHEMA = {
 }
 OF_EFFECTS, OF_BLEND = add_prefix(RANDOM_EFFECTS, EFFECTS_SCHEMA), add_prefix(BLEND, BLEND_SCHEMA)
 OF_CROSSED = add_prefix(CROSSED, CROSSED_SCHEMA)
-OF_OBJECTIVE = add_prefix(OBJECTIVE, OBJECTIVE_SCHEMA)
+OF_OBJECTIVE, OF_TALLY = add_prefix(OBJECTIVE, OBJECTIVE_SCHEMA), add_prefix(TALLY, TALLY_SCHEMA)
 
 
 class BasisRows(NamedTuple):
@@ -80,7 +83,8 @@ class BasisRows(NamedTuple):
 
     `fresh` marks the rows that the basis was not made from; None means all. `indicators` are those of the categories
     with random effects, if the basis has any, `levels` those of crossed codes. Later rows of a model with trees have
-    `leaves`, one in each tree, and `additive` scores without the trees.
+    `leaves`, one in each tree, and `additive` scores without the trees. Rows with groups have the level of each in
+    `places`, -1 where it has none, and its `offset`; `indicators` end with those of the levels.
     """
 
     columns: csr_array
@@ -91,11 +95,24 @@ class BasisRows(NamedTuple):
     levels: NDArray[np.int64] | None = None  # (n_rows, 2 n_codes)
     leaves: NDArray[np.int32] | None = None
     additive: Floats | None = None
+    places: NDArray[np.int64] | None = None
+    offset: Floats | None = None
 
     @property
-    def labeled(self) -> tuple[csr_array, Labels, Floats | None]:
-        """Columns, labels and sample weights of all rows."""
-        return self.columns, self.labels, self.weight
+    def labeled(self) -> LabeledRows:
+        """Columns, labels, sample weights and offsets of all rows."""
+        return LabeledRows(self.columns, self.labels, self.weight, self.offset)
+
+    def scores(self, weights: Floats) -> Floats:
+        """Return the scores of the rows by their columns, and by the offsets of their groups."""
+        by_columns: Floats = self.columns @ weights
+        return by_columns if self.offset is None else by_columns + self.offset
+
+    def in_levels(self) -> BasisRows:
+        """Return the rows with weights of zero where their groups have no level."""
+        if self.places is None or (self.places >= 0).all():
+            return self
+        return self._replace(weight=np.where(self.places >= 0, 1.0 if self.weight is None else self.weight, 0.0))
 
     def only_fresh(self) -> BasisRows:
         """Return the rows that the basis was not made from."""
@@ -104,14 +121,18 @@ class BasisRows(NamedTuple):
         weight = None if self.weight is None else self.weight[self.fresh]
         leaves = None if self.leaves is None else self.leaves[self.fresh]
         additive = None if self.additive is None else self.additive[self.fresh]
-        return BasisRows(self.columns[self.fresh], self.labels[self.fresh], weight, leaves=leaves, additive=additive)
+        offset = None if self.offset is None else self.offset[self.fresh]
+        return BasisRows(
+            self.columns[self.fresh], self.labels[self.fresh], weight, leaves=leaves, additive=additive, offset=offset
+        )
 
 
 class BasisColumns(NamedTuple):
     """The columns of a basis: their penalties, and how many are main effects or come before uncertain pairs.
 
     `group_index` has the input of each random effect, counted among the inputs that have any. `crossed` are the
-    crossed codes. `constraints` are those that weights satisfy whenever they are solved for.
+    crossed codes. `constraints` are those that weights satisfy whenever they are solved for. The last random effects
+    are the `levels` of groups, where there are groups.
     """
 
     penalties: Penalties
@@ -121,6 +142,12 @@ class BasisColumns(NamedTuple):
     trees: TreeEnsemble | None = None
     crossed: CrossedCodes = NO_CROSSED_CODES
     constraints: BasisConstraints | None = None
+    levels: GroupLevels | None = None
+
+    @property
+    def n_effects(self) -> int:
+        """Number of random effects that are weights of scores: all but the levels of groups."""
+        return self.group_index.size - (0 if self.levels is None else self.levels.size)
 
     @property
     def n_columns(self) -> int:
@@ -181,6 +208,7 @@ class AdditiveLogistic:
     crossed: CrossedSums
     blend: Blend | None = None  # with the trees of the basis, if it has any
     objective: Objective | None = None  # for the partial AUC, which may weigh rows by their score at that point
+    tally: GroupTally | None = None  # of the groups within which rows are ranked, if there are any
 
     @classmethod
     def start(cls, columns: BasisColumns, fit: PenalizedFit) -> Self:
@@ -194,18 +222,20 @@ class AdditiveLogistic:
             CandidateModels.of(np.tile(fit.weights, (len(columns.candidates()), 1))),
             BinCounts.empty(columns.n_columns),
             CrossedSums.empty(columns.crossed.size),
+            tally=None if columns.levels is None else GroupTally.empty(columns.levels.size),
         )
 
     def update_initial(self, batches: Iterable[BasisRows]) -> Self:
         """Return the model with the rows of the warm-up buffer added."""
         bin_counts, effects = self.bin_counts, RandomEffectAccumulator(self.random_effects, self.sums.expansion_point)
-        crossed, counts = self.crossed.copy(), self.sums.class_counts.copy()
+        crossed, counts, tally = self.crossed.copy(), self.sums.class_counts.copy(), self.tally
 
         def labeled() -> Iterator[LabeledRows]:
-            nonlocal bin_counts, counts
+            nonlocal bin_counts, counts, tally
             for batch in batches:
+                tally = _count_groups(tally, batch)
                 bin_counts = bin_counts.update_initial(batch.columns, batch.weight)
-                weighted = self._weigh(batch)
+                weighted = self._weigh(batch.in_levels())
                 self._add_levels(crossed, weighted)
                 if batch.indicators is not None:
                     effects.add(weighted.labeled, batch.indicators, batch.weight)
@@ -220,19 +250,20 @@ class AdditiveLogistic:
             first_counts=counts,
             bin_counts=bin_counts,
             crossed=crossed,
+            tally=tally,
         )
 
     def _weigh(self, batch: BasisRows) -> BasisRows:
         """Return the batch with the weights that its rows have in the loss."""
         if self.objective is None or not self.objective.is_weighted:
             return batch
-        scores = batch.columns @ self.sums.expansion_point
+        scores = batch.scores(self.sums.expansion_point)
         return batch._replace(weight=self.objective.weights(scores, batch.labels, batch.weight))
 
     def _add_levels(self, crossed: CrossedSums, batch: BasisRows) -> None:
         """Add a batch to the sums of crossed codes, linearized at the expansion point."""
         if batch.levels is not None:
-            curvature, residuals = linearize(batch.columns @ self.sums.expansion_point, batch.labels)
+            curvature, residuals = linearize(batch.scores(self.sums.expansion_point), batch.labels)
             weight = 1.0 if batch.weight is None else batch.weight
             crossed.add_in_place(batch.levels, weight * residuals, weight * curvature)
 
@@ -245,14 +276,16 @@ class AdditiveLogistic:
             first_counts=self.first_counts + other.first_counts,
             bin_counts=self.bin_counts.merge_initial(other.bin_counts),
             crossed=self.crossed.merge(other.crossed),
+            tally=_merge_tallies(self.tally, other.tally),
         )
 
     def with_candidates(self) -> Self:
         """Return the model with the candidates that the rows of the warm-up buffer give."""
         columns = self.columns.candidates()
-        of_all = self._candidate(self.sums, self.lambdas, columns[FULL])
+        sums = self._sums_within()
+        of_all = self._candidate(sums, self.lambdas, columns[FULL])
         weights = [
-            of_all if kept.size == of_all.size else self._candidate(self.sums, self.lambdas, kept)
+            of_all if kept.size == of_all.size else self._candidate(sums, self.lambdas, kept)
             for kept in columns.values()
         ]
         return replace(self, candidates=CandidateModels.of(np.stack(weights)))
@@ -276,28 +309,30 @@ class AdditiveLogistic:
             bin_counts=self.bin_counts.empty_copy(),
             crossed=self.crossed.empty_copy(),
             blend=None if self.blend is None else self.blend.empty_copy(),
+            tally=None if self.tally is None else self.tally.empty_copy(),
         )
 
     def update(self, batches: Iterable[BasisRows]) -> Self:
         """Return the model with later rows added; the candidates score fresh rows first."""
         candidates, bin_counts, blend = self.candidates, self.bin_counts, self.blend
-        crossed, counts = self.crossed.copy(), self.sums.class_counts.copy()
+        crossed, counts, tally = self.crossed.copy(), self.sums.class_counts.copy(), self.tally
         effects = RandomEffectAccumulator(self.random_effects, self.sums.expansion_point)
 
         def labeled() -> Iterator[LabeledRows]:
-            nonlocal candidates, bin_counts, blend, counts
+            nonlocal candidates, bin_counts, blend, counts, tally
             for batch in batches:
-                blended = None
+                tally = _count_groups(tally, batch)
+                used, blended = batch.in_levels(), None
                 if blend is not None:
-                    fresh = batch.only_fresh()
+                    fresh = used.only_fresh()
                     assert fresh.leaves is not None, "later rows of a model with trees have leaves"
                     assert fresh.additive is not None, "and additive scores"
                     blended = blend.scores(fresh.additive, fresh.leaves)
                     weight = self._weigh(fresh).weight
-                    blend = blend.update(fresh.additive, fresh.leaves, fresh.labels, weight)
-                candidates = candidates.update(*batch.labeled, batch.fresh, blended)
+                    blend = blend.update(fresh.additive, fresh.leaves, fresh.labels, weight, fresh.offset)
+                candidates = candidates.update(used.columns, used.labels, used.weight, used.fresh, blended, used.offset)
                 bin_counts = bin_counts.update(batch.columns, batch.weight)
-                weighted = self._weigh(batch)
+                weighted = self._weigh(used)
                 self._add_levels(crossed, weighted)
                 if batch.indicators is not None:
                     effects.add(weighted.labeled, batch.indicators, batch.weight)
@@ -313,6 +348,7 @@ class AdditiveLogistic:
             bin_counts=bin_counts,
             crossed=crossed,
             blend=blend,
+            tally=tally,
         )
 
     def merge(self, other: AdditiveLogistic) -> Self:
@@ -326,6 +362,7 @@ class AdditiveLogistic:
             bin_counts=self.bin_counts.merge(other.bin_counts),
             crossed=self.crossed.merge(other.crossed),
             blend=None if self.blend is None or other.blend is None else self.blend.merge(other.blend),
+            tally=_merge_tallies(self.tally, other.tally),
         )
 
     def subtract(self, later: Iterable[BasisRows], initial: Iterable[BasisRows] = ()) -> Self:
@@ -349,6 +386,7 @@ class AdditiveLogistic:
             bin_counts=self.bin_counts.subtract(other.bin_counts),
             crossed=self.crossed.subtract(other.crossed),
             blend=None if self.blend is None or other.blend is None else self.blend.subtract(other.blend),
+            tally=None if self.tally is None or other.tally is None else self.tally.subtract(other.tally),
         )
 
     def _check_same_objective(self, other: AdditiveLogistic) -> None:
@@ -369,6 +407,8 @@ class AdditiveLogistic:
         }
         if self.blend is not None and other.blend is not None:
             parts["sums of leaves"] = self.blend.sums.curvatures, other.blend.sums.curvatures
+        if self.tally is not None and other.tally is not None:
+            parts["counts of groups"] = self.tally.counts, other.tally.counts
         for name, (mine, theirs) in parts.items():
             if mine.shape != theirs.shape or (theirs > mine + MAX_LOST * (1.0 + np.abs(mine))).any():
                 raise never_added(f"{name} would fall below zero")
@@ -383,7 +423,7 @@ class AdditiveLogistic:
         constraints = self.columns.constraints
         has_trees = self.blend is not None and (constraints is None or constraints.keeps_trees)
         selection = self.candidates.select(with_trees=has_trees)
-        no_effects, initial_lambdas = np.zeros(self.columns.group_index.size), self._initial_effect_lambdas()
+        no_effects, initial_lambdas = np.zeros(self.columns.n_effects), self._initial_effect_lambdas()
         if not self.counts.both:
             zeros = np.zeros(self.sums.n_features + no_effects.size + self.crossed.size + self._no_leaves().size)
             return FinalWeights(zeros, self.lambdas, selection, initial_lambdas)
@@ -397,7 +437,8 @@ class AdditiveLogistic:
         is_blend = selection.model == FULL and self.blend is not None
         scale = float(self.blend.weights[ADDITIVE]) if is_blend and self.blend is not None else 1.0
         fit, active = self._fit(smoothing, scale or 1.0, narrow)
-        weights, effects, crossed = fit.weights, fit.effects, self.crossed.effects(self.columns.crossed)
+        crossed = self.crossed.effects(self.columns.crossed)
+        weights, effects = self._at_mean_group(fit.weights, fit.effects), fit.effects[: self.columns.n_effects]
         if constraints is not None:
             crossed = np.where(constraints.kept_levels, crossed, 0.0)
         if is_blend and self.blend is not None:
@@ -405,10 +446,33 @@ class AdditiveLogistic:
             all_weights = _blend_weights(self.blend.weights, np.concatenate([weights, effects, crossed]), leaves)
             return FinalWeights(all_weights, fit.lambdas, selection, fit.effect_lambdas, scale, active)
         if selection.model not in (FULL, PAIRS):
-            rest = replace(self.sums, rhs=self.sums.rhs - self.random_effects.products.T @ effects)
+            rest = replace(self.sums, rhs=self.sums.rhs - self.random_effects.products.T @ fit.effects)
             weights = self._candidate(rest, fit.lambdas, self.columns.candidates()[selection.model])
+            weights = self._at_mean_group(weights, fit.effects)
         all_weights = np.concatenate([weights, effects, crossed, self._no_leaves()])
         return FinalWeights(all_weights, fit.lambdas, selection, fit.effect_lambdas, active=active)
+
+    def _sums_within(self) -> LinearizedSums:
+        """Return the sums of the columns; where there are groups, of what the columns do within these."""
+        if self.columns.levels is None:
+            return self.sums
+        levels = np.arange(self.columns.n_effects, self.random_effects.size)
+        every_column = np.arange(self.columns.n_columns)
+        own = self.random_effects.restrict(levels, every_column, np.zeros(every_column.size))
+        return without_levels(self.sums, own, GROUP_POLICY.level_penalty)
+
+    def _at_mean_group(self, weights: Floats, effects: Floats) -> Floats:
+        """Return the column weights with the intercept of the mean group, given the random effects of categories."""
+        if self.columns.levels is None:
+            return weights
+        n_effects, of_effects = self.columns.n_effects, self.random_effects
+        moved = np.append(0.0, weights[1:])
+        own = np.where(np.arange(effects.size) < n_effects, effects, 0.0)
+        curvature = of_effects.curvature[n_effects:]
+        targets = (of_effects.rhs - of_effects.products @ moved - of_effects.shared @ own)[n_effects:]
+        noise = float(of_effects.squares[n_effects:].sum()) / max(float(curvature.sum()), 1e-300)
+        mean = shrink_levels(curvature, targets, noise).mean
+        return np.append(mean, weights[1:])
 
     def _candidate(self, sums: LinearizedSums, lambdas: Floats, columns: NDArray[np.int64]) -> Floats:
         """Return the weights of a candidate model, which has only these columns."""
@@ -430,7 +494,7 @@ class AdditiveLogistic:
         constraints, n_columns = self.columns.constraints, self.columns.n_columns
         if self.blend is None or not (constraints is None or constraints.keeps_trees):
             weights = self._nearest(self.sums.expansion_point)
-            n_others = self.columns.group_index.size + self.crossed.size + self._no_leaves().size
+            n_others = self.columns.n_effects + self.crossed.size + self._no_leaves().size
             return np.concatenate([weights, np.zeros(n_others)])
         additive = self.blend.additive.copy()
         additive[:n_columns] = self._nearest(additive[:n_columns], float(self.blend.point[ADDITIVE]) or 1.0)
@@ -446,7 +510,15 @@ class AdditiveLogistic:
         return nearest_weights(weights, self.sums, self.columns.penalties, self.lambdas, constraints, scale)
 
     def _initial_effect_lambdas(self) -> Floats:
-        return np.ones(np.unique(self.columns.group_index).size)
+        lambdas = np.ones(np.unique(self.columns.group_index).size)
+        if self._level_penalty is not None:
+            lambdas[-1] = self._level_penalty
+        return lambdas
+
+    @property
+    def _level_penalty(self) -> float | None:
+        has_levels = self.columns.levels is not None and self.columns.levels.size
+        return GROUP_POLICY.level_penalty if has_levels else None
 
     def _no_leaves(self) -> Floats:
         """Return leaf weights of zero."""
@@ -459,7 +531,9 @@ class AdditiveLogistic:
         if constraints is not None:
             return fit_constrained(self.sums, effects, group_index, penalties, self.lambdas, constraints, scale, policy)
         if effects.size:
-            fit = smooth_with_random_effects(self.sums, effects, group_index, penalties, self.lambdas, policy, narrow)
+            fit = smooth_with_random_effects(
+                self.sums, effects, group_index, penalties, self.lambdas, policy, narrow, self._level_penalty
+            )
             return fit, None
         weights, lambdas = smooth(gram, rhs, penalties, self.lambdas, policy.final_steps, policy)
         weights = weights if narrow else solve(gram, rhs, penalties, lambdas)
@@ -487,7 +561,7 @@ class AdditiveLogistic:
         variances: Floats = 1.0 / (self.random_effects.curvature + final.effect_lambdas[self.columns.group_index])
         if self.columns.constraints is not None:
             variances = np.where(self.columns.constraints.kept_effects, variances, 0.0)
-        return final.scale**2 * variances
+        return final.scale**2 * variances[: self.columns.n_effects]
 
     def _system(self, final: FinalWeights) -> BorderedSystem:
         effect_lambdas = final.effect_lambdas[self.columns.group_index]
@@ -506,6 +580,8 @@ class AdditiveLogistic:
             arrays |= add_prefix(BLEND, self.blend.to_arrays())
         if self.objective is not None:
             arrays |= add_prefix(OBJECTIVE, self.objective.to_arrays())
+        if self.tally is not None:
+            arrays |= add_prefix(TALLY, self.tally.to_arrays())
         arrays |= add_prefix(CANDIDATES, self.candidates.to_arrays())
         return arrays | add_prefix(BIN_COUNTS, self.bin_counts.to_arrays())
 
@@ -514,8 +590,9 @@ class AdditiveLogistic:
         """Return the model of a basis from `to_arrays`; raise ValueError if the arrays do not fit the basis."""
         effects, crossed = with_prefix(RANDOM_EFFECTS, arrays), with_prefix(CROSSED, arrays)
         trees, n_effects = columns.trees, columns.group_index.size
-        check_model_arrays(arrays, columns.penalties.groups, n_effects, trees, columns.crossed.size)
-        n_additive = columns.n_columns + n_effects + columns.crossed.size
+        n_levels = None if columns.levels is None else columns.levels.size
+        check_model_arrays(arrays, columns.penalties.groups, n_effects, trees, columns.crossed.size, n_levels)
+        n_additive = columns.n_columns + columns.n_effects + columns.crossed.size
         return cls(
             columns,
             arrays["lambdas"],
@@ -527,7 +604,18 @@ class AdditiveLogistic:
             CrossedSums.from_arrays(crossed) if crossed else CrossedSums.empty(0),
             None if trees is None else Blend.from_arrays(trees, n_additive, with_prefix(BLEND, arrays)),
             Objective.from_arrays(objective) if (objective := with_prefix(OBJECTIVE, arrays)) else None,
+            None if columns.levels is None else GroupTally.from_arrays(with_prefix(TALLY, arrays)),
         )
+
+
+def _count_groups(tally: GroupTally | None, batch: BasisRows) -> GroupTally | None:
+    if tally is None or batch.places is None:
+        return tally
+    return tally.update(batch.places, batch.labels, batch.weight)
+
+
+def _merge_tallies(one: GroupTally | None, other: GroupTally | None) -> GroupTally | None:
+    return None if one is None or other is None else one.merge(other)
 
 
 def _blend_weights(blend: Floats, additive: Floats, leaves: Floats) -> Floats:
@@ -538,16 +626,27 @@ def _blend_weights(blend: Floats, additive: Floats, leaves: Floats) -> Floats:
 
 
 def check_model_arrays(
-    arrays: NamedArrays, groups: ColumnGroups, n_effects: int, trees: TreeEnsemble | None = None, n_levels: int = 0
+    arrays: NamedArrays,
+    groups: ColumnGroups,
+    n_effects: int,
+    trees: TreeEnsemble | None = None,
+    n_levels: int = 0,
+    n_groups: int | None = None,
 ) -> None:
-    """Raise ValueError unless the arrays of a model fit the columns of a basis; nothing is allocated for them."""
+    """Raise ValueError unless the arrays of a model fit the columns of a basis; nothing is allocated for them.
+
+    The last `n_groups` of the random effects are the levels of groups; None where rows have no groups.
+    """
     n_models = len(MODELS_WITHOUT_TREES if trees is None else MODELS)
     sizes = {"groups": groups.kinds.size, "columns": groups.n_columns, "models": n_models, "effects": n_effects}
     schema = SCHEMA | (OF_EFFECTS if n_effects else {}) | (OF_CROSSED if n_levels else {})
+    if n_groups is not None:
+        schema |= OF_TALLY
+        sizes["places"] = n_groups + 1
     if any(name.startswith(OBJECTIVE) for name in arrays):
         schema |= OF_OBJECTIVE
     if trees is not None:
-        n_additive = groups.n_columns + n_effects + n_levels
+        n_additive = groups.n_columns + n_effects - (n_groups or 0) + n_levels
         sizes |= {"leaves": trees.n_leaves, "coded": trees.codes.n_coded, "additive": n_additive}
         schema |= OF_BLEND
     check_arrays(schema, arrays, sizes)

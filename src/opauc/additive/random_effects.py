@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 from scipy.sparse import csr_array
 
+from opauc.additive.effect_products import Products, products_gram, sparse_if_few
 from opauc.additive.kernels.gram import add_category_products
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import SMOOTHING_POLICY, SmoothingPolicy
@@ -53,9 +54,10 @@ class RandomEffectSums(Mergeable):
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from opauc.additive.random_effects import RandomEffectSums
+    >>> from opauc.additive.sums import LabeledRows
     >>> rows, labels = csr_array([[1.0, 2.0], [1.0, 0.0]]), np.array([1, 0], np.int8)
     >>> indicators = csr_array(np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
-    >>> sums = RandomEffectSums.empty(3, 2).update_all([((rows, labels, None), indicators)], np.zeros(2))
+    >>> sums = RandomEffectSums.empty(3, 2).update_all([(LabeledRows(rows, labels), indicators)], np.zeros(2))
     >>> sums.curvature.tolist(), sums.products[1].tolist(), sums.shared.toarray()[1].tolist()
     ([0.0, 0.5, 0.25], [0.5, 0.5], [0.0, 0.0, 0.25])
     """
@@ -172,13 +174,14 @@ class RandomEffectAccumulator:
 
     def add(self, batch: LabeledRows, indicators: csr_array, sample_weight: Floats | None) -> None:
         """Add labeled rows, weighted as in the loss, with the indicators of their categories and their own weights."""
-        rows, labels, weight = batch
+        rows, labels, weight, offset = batch
         sparse = rows if isinstance(rows, csr_array) else csr_array(rows, dtype=np.float64)
-        curvature, target = linearize_rows(sparse, labels, weight, self._expansion_point)
+        curvature, target = linearize_rows(sparse, labels, weight, self._expansion_point, offset)
         add_category_products(_entries(indicators), _entries(sparse), curvature, self._products)
         self._curvature += indicators.T @ curvature
         self._rhs += indicators.T @ target
-        self._squares += indicators.T @ (target - curvature * (sparse @ self._expansion_point)) ** 2
+        scores = sparse @ self._expansion_point if offset is None else sparse @ self._expansion_point + offset
+        self._squares += indicators.T @ (target - curvature * scores) ** 2
         self._counts += indicators.T @ (np.ones(labels.size) if sample_weight is None else sample_weight)
         if indicators.nnz > np.count_nonzero(np.diff(indicators.indptr)):  # a row has two categories
             both = (indicators.T @ (indicators * curvature[:, None])).tocoo()
@@ -225,6 +228,7 @@ def smooth_with_random_effects(
     lambdas: Floats,
     policy: SmoothingPolicy = SMOOTHING_POLICY,
     rough: bool = False,
+    level_penalty: float | None = None,
 ) -> MixedFit:
     """Return the penalized minimizer over columns and random effects, and its smoothing parameters.
 
@@ -244,6 +248,8 @@ def smooth_with_random_effects(
         Rounds and bounds of the smoothing parameters.
     rough : bool
         Whether one round and three digits suffice.
+    level_penalty : float, optional
+        The smoothing parameter of the last input, where its categories are the levels of groups: it is not estimated.
 
     Examples
     --------
@@ -252,23 +258,27 @@ def smooth_with_random_effects(
     >>> from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
     >>> from opauc.additive.random_effects import RandomEffectSums, smooth_with_random_effects
     >>> from opauc.additive.penalties import Penalties
-    >>> from opauc.additive.sums import LinearizedSums
+    >>> from opauc.additive.sums import LabeledRows, LinearizedSums
     >>> labels = np.array([1, 1, 1, 0, 0, 0] * 20, np.int8)
     >>> rows, indicators = csr_array(np.ones((120, 1))), csr_array(np.repeat(np.eye(2), 3, axis=0).tolist() * 20)
     >>> sums = LinearizedSums.empty(1).update(rows, labels)
-    >>> effects = RandomEffectSums.empty(2, 1).update_all([((rows, labels, None), indicators)], np.zeros(1))
+    >>> effects = RandomEffectSums.empty(2, 1).update_all([(LabeledRows(rows, labels), indicators)], np.zeros(1))
     >>> penalties = Penalties(ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1)]), (None,))
     >>> fit = smooth_with_random_effects(sums, effects, np.zeros(2, int), penalties, np.zeros(1))
     >>> fit.effects.round(1).tolist()
     [2.0, -2.0]
     """
     n_inputs = int(group_index.max()) + 1
-    effect_lambdas = np.ones(n_inputs)
+    n_estimated = n_inputs if level_penalty is None else n_inputs - 1
+    effect_lambdas = np.append(np.ones(n_estimated), [] if level_penalty is None else [level_penalty])
+    products = sparse_if_few(effects.products)
     for _ in range(1 if rough else policy.random_effect_rounds):
-        system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs)
-        effect_lambdas = _next_effect_lambdas(effects, group_index, system.solve(ROUGH_RESIDUAL), policy)
+        system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs, products)
+        if n_estimated:
+            estimated = _next_effect_lambdas(effects, group_index, system.solve(ROUGH_RESIDUAL), policy)
+            effect_lambdas[:n_estimated] = estimated[:n_estimated]
         lambdas = smooth(*system.eliminated, penalties, lambdas, 1, policy).lambdas
-    system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs)
+    system = BorderedSystem(sums, effects, penalties, lambdas, effect_lambdas[group_index], n_inputs, products)
     return MixedFit(*system.solve(ROUGH_RESIDUAL if rough else RELATIVE_RESIDUAL), lambdas, effect_lambdas)
 
 
@@ -294,6 +304,7 @@ class BorderedSystem:
     lambdas: Floats
     effect_lambdas: Floats  # one per category
     n_inputs: int
+    sparse_products: Products | None = None  # `sparse_if_few` of those of the effects, if that is known
 
     @cached_property
     def eliminated(self) -> tuple[Floats, Floats]:
@@ -304,9 +315,8 @@ class BorderedSystem:
         categories: it is an upper bound, so that the Schur complement stays
         positive definite.
         """
-        products, diagonal = self.effects.products, self._diagonal
-        scaled = products / np.sqrt(diagonal)[:, None]
-        gram = self.sums.gram - np.tril(blas.dsyrk(1.0, scaled.T, lower=1))
+        products, diagonal = self._products, self._diagonal
+        gram = self.sums.gram - products_gram(products, 1.0 / diagonal)
         return gram, self.sums.rhs - products.T @ (self.effects.rhs / diagonal)
 
     def solve(self, relative_residual: float = RELATIVE_RESIDUAL) -> tuple[Floats, Floats]:
@@ -354,6 +364,10 @@ class BorderedSystem:
         return solve_sparse
 
     @cached_property
+    def _products(self) -> Products:
+        return sparse_if_few(self.effects.products) if self.sparse_products is None else self.sparse_products
+
+    @cached_property
     def _diagonal(self) -> Floats:
         diagonal: Floats = self.n_inputs * self.effects.curvature + self.effect_lambdas
         return diagonal
@@ -372,7 +386,7 @@ class BorderedSystem:
 
     def _precondition(self, columns: Floats, effects: Floats) -> Direction:
         """Return the solution with the diagonal in place of the matrix of the random effects."""
-        products, diagonal = self.effects.products, self._diagonal
+        products, diagonal = self._products, self._diagonal
         of_effects = products.T @ (effects / diagonal)
         weights: Floats = lapack.dpotrs(self._factor, columns - of_effects, lower=0)[0]
         of_weights = products @ weights
@@ -401,11 +415,11 @@ def _next_effect_lambdas(
     lambdas = []
     for group in range(int(group_index.max()) + 1):
         has_rows = (group_index == group) & (effects.curvature > 0.0)
-        lambdas.append(_likeliest_lambda(effects.curvature[has_rows], residual[has_rows] ** 2, float(noise), policy))
+        lambdas.append(likeliest_lambda(effects.curvature[has_rows], residual[has_rows] ** 2, float(noise), policy))
     return np.array(lambdas)
 
 
-def _likeliest_lambda(curvature: Floats, squares: Floats, noise: float, policy: SmoothingPolicy) -> float:
+def likeliest_lambda(curvature: Floats, squares: Floats, noise: float, policy: SmoothingPolicy) -> float:
     """Return the likeliest smoothing parameter s if a residual sum of curvature c has variance c noise + c c / s."""
     from scipy.optimize import brentq, minimize_scalar  # take long to import, and few models need them
 

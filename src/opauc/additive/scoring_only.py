@@ -115,16 +115,15 @@ class ScoringOnlyFit(AdditiveFit):
             trees = small_terms(numbers.trees, leaf_weights)
             weights = np.concatenate([weights, trees.ensemble.values])
             baseline += trees.roots - numbers.trees.roots
-        basis = replace(basis, trees=None if trees is None else trees.ensemble)
+        basis = replace(basis, trees=None if trees is None else trees.ensemble, group_levels=None)
+        level_counts = model.random_effects.counts[: basis.random_effects.size]
         saved = SavedTerms(
             numbers.column_weights, numbers.means, numbers.deviations, baseline, values, errors, trees,
             numbers.mean_contributions, numbers.extremes(terms.grid_rows),
         )  # fmt: skip
         return cls(
             fit.settings, fit.categorical, 0, WarmUpBuffer.empty(fit.n_features),
-            _without_sums(
-                basis, model.sums.class_counts, model.random_effects.counts, model.bin_counts, model.objective
-            ),
+            _without_sums(basis, model.sums.class_counts, level_counts, model.bin_counts, model.objective),
             removed=fit.removed, constraints=fit.constraints, policy=fit.policy, edits=fit.edits,
             weights=weights, selection=fit.final.selection, terms=saved,
         )  # fmt: skip

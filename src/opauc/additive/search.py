@@ -17,6 +17,7 @@ from opauc.additive.basis.pair_columns import Candidates, PairRoom, add_pairs
 from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.crossed.search import may_interact
 from opauc.additive.fit import PenalizedFit, choose_subset, finish_fit, fit_intercept, start_fit
+from opauc.additive.groups.effects import GroupedFit
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
 from opauc.additive.kernels.rows import CATEGORICAL, LEFT_OUT
@@ -204,6 +205,7 @@ class InteractionSearch:
     policy: SearchPolicy = SEARCH_POLICY
     smoothing_policy: SmoothingPolicy = SMOOTHING_POLICY
     beside_trees: bool = False  # whether trees may join the model
+    groups: GroupedFit | None = None  # of the rows of the sample, where they are ranked within groups
 
     def fit(self) -> tuple[Basis, PenalizedFit]:
         """Return the basis of main effects and pairs, and its fit to all rows of the sample.
@@ -220,7 +222,10 @@ class InteractionSearch:
         rows, penalties, sample = basis.rows(self.sample.numbers), Penalties(basis.groups, basis.roughness), self.sample
         subset, policy = choose_subset(sample.labels.size, self.smoothing_policy), self.smoothing_policy
         started = start_fit(rows, sample.labels, sample.weight, penalties, initial, n_steps, subset, policy)
-        return finish_fit(rows, sample.labels, sample.weight, penalties, started, policy)
+        fit = finish_fit(rows, sample.labels, sample.weight, penalties, started, policy)
+        if self.groups is None:
+            return fit
+        return self.groups.refine(rows, sample.labels, sample.weight, penalties, fit, policy)
 
     def add_pairs(self, candidates: Candidates) -> Basis:
         """Return the basis of main effects with the candidates that fit into the columns of the settings."""

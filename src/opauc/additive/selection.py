@@ -138,10 +138,12 @@ class CandidateModels(Mergeable):
         weight: Floats | None = None,
         fresh: NDArray[np.bool_] | None = None,
         blended: Floats | None = None,
+        offset: Floats | None = None,
     ) -> Self:
         """Return the candidates after scoring rows that no candidate was trained on: all, or those that are fresh.
 
-        `blended` are the scores of the full model where it is a blend with trees.
+        `blended` are the scores of the full model where it is a blend with trees; `offset` is added to all scores, the
+        level of the group of each row.
         """
         counted = slice(None) if fresh is None or fresh.all() else fresh
         first_bins = labels[counted] * np.int64(N_BINS)
@@ -150,6 +152,8 @@ class CandidateModels(Mergeable):
         for model, model_weights in enumerate(self.weights):
             is_full = model == len(self.weights) - 1
             scores: Floats = blended if is_full and blended is not None else (rows @ model_weights)[counted]
+            if offset is not None:
+                scores = scores + offset[counted]
             bins = np.clip(scores * (N_BINS / (2 * MAX_SCORE)) + N_BINS / 2, 0, N_BINS - 1)
             histogram = np.bincount(first_bins + bins.astype(np.int64), row_weights, minlength=2 * N_BINS)
             counts[model] += histogram.reshape(2, N_BINS)

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple, TypedDict
+from typing import ClassVar, NamedTuple, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.basis.group_levels import group_column
 from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints, SavedConstraints, Shape
 from opauc.additive.constraints.shape_rows import DECREASING, INCREASING
 from opauc.additive.editing.fixed_terms import FixedTerms
 from opauc.additive.editing.ledger import NO_EDITS, Edits, LedgerEntry, SavedEdit
+from opauc.additive.groups.tally import GroupCounts
 from opauc.additive.initial_fit import BasisModel, encode_rows, fit_basis
 from opauc.additive.initial_sample import InitialRows, RowFingerprints, WarmUpBuffer, pool_rare_categories
 from opauc.additive.model import AdditiveLogistic, BasisRows, FinalWeights
+from opauc.additive.objective import AUC
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.row_shards import sum_shards
 from opauc.additive.scorer import MappedScorer
@@ -33,7 +36,7 @@ from opauc.core.packed_sums import SegmentSums, hash_arrays
 from opauc.core.parameters import from_saved
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.schema.table import UNSEEN, TableSchema
-from opauc.errors import IncompatibleMomentsError, InputError, UnsupportedOperationError
+from opauc.errors import IncompatibleMomentsError, Parameter, ParameterError, UnsupportedOperationError
 from opauc.types import Arrays, Floats, GroupKeys, Json, Labels, NamedArrays, RowCounts, Rows, Settings
 
 SCHEMA = {
@@ -148,10 +151,13 @@ class AdditiveFit(Fit):
         categorical: NDArray[np.bool_],
         seed: int,
         policy: AdditivePolicy = ADDITIVE_POLICY,
+        has_groups: bool = False,
     ) -> AdditiveFit:
-        """Return what is known before any row: which inputs are numbers of categories."""
+        """Return what is known before any row: which inputs are numbers of categories, and whether rows have groups."""
         settings = with_init_size(settings, 0, policy.sample)
-        waiting = WarmUpBuffer.empty(categorical.size)
+        if has_groups:
+            check_takes_groups(settings)
+        waiting = WarmUpBuffer.empty(categorical.size + has_groups)
         return cls(settings, categorical, seed, waiting, constraints=_monotone(settings), policy=policy)
 
     @property
@@ -163,6 +169,17 @@ class AdditiveFit(Fit):
     def n_features(self) -> int:
         """Inputs."""
         return self.categorical.size
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether rows are ranked within groups, whose number is then the last of each row that is kept."""
+        return self.waiting.n_features > self.n_features
+
+    @property
+    def group_counts(self) -> GroupCounts | None:
+        """How many groups have rows of both classes, and of one; None where rows have no groups."""
+        tally = self.current.model.tally if self.has_groups else None
+        return None if tally is None else tally.summary
 
     @property
     def counts(self) -> RowCounts:
@@ -186,7 +203,7 @@ class AdditiveFit(Fit):
 
     def new_rows(self, rows: Rows) -> NDArray[np.bool_] | None:
         """Tell which rows are none of those that the basis was made of; None where all are new."""
-        return None if self.sampled is None else self.sampled.fresh(np.asarray(rows, np.float64))
+        return None if self.sampled is None else self.sampled.fresh(np.asarray(rows, np.float64)[:, : self.n_features])
 
     def scorer_of(self, arrays: NamedArrays) -> MappedScorer:
         """Return the scorer of the basis with these weights."""
@@ -249,14 +266,25 @@ class AdditiveFit(Fit):
         self, rows: Rows, labels: Labels, weight: Floats | None = None, groups: GroupKeys | None = None
     ) -> AdditiveFit:
         """Return the fit after more rows."""
-        if groups is not None:
-            raise InputError("groups are for folds, of which an additive model has none")
-        return self._after(self.align(rows), labels, weight)
+        return self._after(self._with_groups(self.align(rows), groups), labels, weight)
+
+    def _with_groups(self, rows: Floats, groups: GroupKeys | None) -> Floats:
+        """Return the rows as they are kept: where there are groups, with the number of the group of each."""
+        if (groups is not None) != self.has_groups:
+            began = "began with groups; give those of these rows" if self.has_groups else "began without groups"
+            raise ParameterError(Parameter("groups"), f": the model {began}")
+        return rows if groups is None else np.column_stack([rows, group_column(groups)])
 
     def finish(self, reading: RowReading) -> tuple[AdditiveFit, RowReading]:
         """Return the fit with its basis fixed, and the reading without the categories that have no level."""
         fit = self.with_basis()
         return fit, fit.trim_reading(reading)
+
+    @overload
+    def trim_reading(self, reading: OrdinalReading) -> OrdinalReading: ...
+
+    @overload
+    def trim_reading(self, reading: RowReading) -> RowReading: ...
 
     def trim_reading(self, reading: RowReading) -> RowReading:
         """Return the reading without the categories that have no level of their own, once the basis is fixed."""
@@ -311,6 +339,8 @@ class AdditiveFit(Fit):
 
         Messages name inputs.
         """
+        if self.has_groups and constraints:
+            raise no_groups("constraints")
         if self.edits.entries:
             raise UnsupportedOperationError(
                 "a model whose terms were edited cannot be constrained; constrain it as it was before the edits"
@@ -321,6 +351,8 @@ class AdditiveFit(Fit):
 
     def with_edit(self, entry: LedgerEntry) -> AdditiveFit:
         """Return the fit with one more edit; its basis must be fixed."""
+        if self.has_groups:
+            raise no_groups("edits")
         if self.constraints:
             raise UnsupportedOperationError(
                 "terms of a model under constraints cannot be edited; edit it as it was before, or give bounds"
@@ -339,7 +371,8 @@ class AdditiveFit(Fit):
         """Return the basis fitted to an initial sample of all rows, with no row processed: all rows come next."""
         start = replace(self, waiting=self.waiting.with_rows(rows, labels, weight)).empty_copy()
         pooled = pool_rare_categories(rows, self.categorical, start.current.basis.kept_numbers())
-        return replace(start, sampled=RowFingerprints.of(pooled), initial=InitialRows.of(pooled, labels))
+        fingerprints = RowFingerprints.of(pooled[:, : self.n_features])
+        return replace(start, sampled=fingerprints, initial=InitialRows.of(pooled, labels))
 
     def of_first_rows(
         self, rows: Floats, labels: Labels, weight: Floats | None = None, copied: bool = True
@@ -362,13 +395,13 @@ class AdditiveFit(Fit):
         labels: Labels,
         weight: Floats | None = None,
         row_numbers: ArrayLike | None = None,  # noqa: ARG002
-        groups: GroupKeys | None = None,  # noqa: ARG002
+        groups: GroupKeys | None = None,
     ) -> AdditiveFit:
         """Return the fit without these rows; a basis that is fixed stays.
 
         `removed` counts the rows, and those of them that the basis was fitted to.
         """
-        numbers = self.align(rows)
+        numbers = self._with_groups(self.align(rows), groups)
         if self.fixed is None:
             removed = self.removed.merge(ForgetReport(labels.size))
             return replace(self, waiting=self.waiting.without_rows(numbers, labels, weight), removed=removed)
@@ -386,6 +419,7 @@ class AdditiveFit(Fit):
 
     def merge(self, other: AdditiveFit, positions: NDArray[np.int64] | None = None) -> AdditiveFit:  # noqa: ARG002
         """Return the fit of the rows of both: they must have the same basis, or one of them none yet."""
+        self._check_same_groups(other)
         if other.fixed is None:
             return self.merge(other.with_basis()) if other.has_basis_of(self) else self._with_waiting(other)
         if self.fixed is None:
@@ -406,6 +440,7 @@ class AdditiveFit(Fit):
 
     def without(self, other: AdditiveFit, positions: NDArray[np.int64] | None = None) -> AdditiveFit:  # noqa: ARG002
         """Return the fit of the rows that are not in `other`, which must have the same basis, or none yet."""
+        self._check_same_groups(other)
         removed = self.removed.without(other.removed)
         if other.fixed is None and other.has_basis_of(self):
             other = other.with_basis()
@@ -420,6 +455,10 @@ class AdditiveFit(Fit):
         fixed = BasisModel(now.fixed.basis, now.fixed.model.without(other.fixed.model))
         initial = now.initial.without(other.initial) if now.sampled is None else now.initial
         return replace(now, fixed=fixed, initial=initial, removed=removed)
+
+    def _check_same_groups(self, other: AdditiveFit) -> None:
+        if self.has_groups != other.has_groups:
+            raise IncompatibleMomentsError("a model with groups and one without do not merge")
 
     def basis_key(self) -> str:
         """Return a hash of the basis, the expansion point, the candidate models and the blend."""
@@ -497,7 +536,9 @@ class AdditiveFit(Fit):
             basis = Basis.from_arrays(basis_arrays)
             constraints.check_basis(basis)
             fixed = BasisModel.of_parts(basis, with_prefix("model.", arrays), constraints)
-        if {waiting.n_features, n_inputs if fixed is None else fixed.basis.n_inputs} != {n_inputs}:
+        has_groups = waiting.n_features > n_inputs
+        widths = {waiting.n_features - has_groups, n_inputs if fixed is None else fixed.basis.n_inputs}
+        if widths != {n_inputs} or (fixed is not None and (fixed.basis.group_levels is not None) != has_groups):
             raise ValueError(f"expected a basis and rows of {n_inputs} inputs")
         sampled = RowFingerprints(own["sampled"]) if "sampled" in own else None
         initial = InitialRows(np.sort(own["initial"]))
@@ -530,6 +571,20 @@ class AdditiveFit(Fit):
     def _with_waiting(self, other: AdditiveFit) -> AdditiveFit:
         rows, now = other.waiting, replace(self, removed=self.removed.merge(other.removed))
         return now._after(rows.all_rows(), rows.all_labels(), rows.all_weights()) if rows.n_rows else now
+
+
+def check_takes_groups(settings: AdditiveSettings) -> None:
+    """Raise ParameterError where settings ask for what a model with groups has not."""
+    for name, value, default in (
+        ("objective", settings.objective, AUC), ("monotone_constraints", settings.monotone_constraints, ())
+    ):  # fmt: skip
+        if value != default:
+            raise ParameterError(Parameter("groups"), ": a model with groups takes no ", Parameter(name))
+
+
+def no_groups(what: str) -> UnsupportedOperationError:
+    """Return the error of what a model with groups has not."""
+    return UnsupportedOperationError(f"a model with groups takes no {what}; train one without groups")
 
 
 def _monotone(settings: AdditiveSettings) -> Constraints:

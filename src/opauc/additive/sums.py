@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self, TypeAlias
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -159,8 +159,18 @@ SUMS_SCHEMA = {
     "class_counts": ArrayRule("float64", "2", low=0),
     "rounding": ArrayRule("float64", "columns", low=0, optional=True),
 }
-# Rows, their labels, and their sample weights; None means one each.
-LabeledRows: TypeAlias = tuple[Rows, Labels, Floats | None]
+
+
+class LabeledRows(NamedTuple):
+    """Rows of columns, their labels and their sample weights; None means one each.
+
+    `offset` is what the level of its group adds to the score of each row at the expansion point, if there are groups.
+    """
+
+    rows: Rows
+    labels: Labels
+    weight: Floats | None = None
+    offset: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,14 +232,25 @@ class LinearizedSums(FeatureSums):
         """Return the sums of no rows at the same expansion point."""
         return self.at(self.expansion_point)
 
-    def update(self, rows: Rows, labels: Labels, weight: Floats | None = None, narrow: bool = False) -> Self:
-        """Return the sums with rows added; `narrow` lets BLAS multiply in float32, faster and good to six digits."""
+    def update(
+        self,
+        rows: Rows,
+        labels: Labels,
+        weight: Floats | None = None,
+        narrow: bool = False,
+        offset: Floats | None = None,
+    ) -> Self:
+        """Return the sums with rows added; `narrow` lets BLAS multiply in float32, faster and good to six digits.
+
+        `offset` is added to the scores of the rows at the expansion point.
+        """
         if rows.shape[1] != self.n_features:
             raise IncompatibleMomentsError(f"sums of {self.n_features} features cannot take rows of {rows.shape[1]}")
 
         def take(shard: slice) -> LabeledRows:
             is_whole = shard.stop - shard.start == labels.size
-            return rows if is_whole else rows[shard], labels[shard], None if weight is None else weight[shard]
+            own = [None if part is None else part[shard] for part in (weight, offset)]
+            return LabeledRows(rows if is_whole else rows[shard], labels[shard], *own)
 
         return sum_shards(
             labels.size,
@@ -243,13 +264,13 @@ class LinearizedSums(FeatureSums):
         rhs, counts = self.rhs.copy(), self.class_counts.copy()
         products = RowProducts(self.gram.copy(), narrow)
         with one_blas_thread():
-            for rows, labels, weight in batches:
+            for rows, labels, weight, offset in batches:
                 sparse = rows if isinstance(rows, csr_array) else csr_array(rows, dtype=np.float64)
-                curvature, target = linearize_rows(sparse, labels, weight, self.expansion_point)
+                curvature, target = linearize_rows(sparse, labels, weight, self.expansion_point, offset)
                 rhs += sparse.T @ target
                 for start in range(0, labels.size, ROWS_PER_BLOCK):
                     block = slice(start, start + ROWS_PER_BLOCK)
-                    products.add(_entries(sparse, block), curvature[block])
+                    products.add(row_entries(sparse, block), curvature[block])
                 counts += np.bincount(labels, weight, minlength=2)
         gram = products.finish()
         clear_upper(gram)
@@ -374,15 +395,17 @@ def _from_triangle(
     return LinearizedSums(point, gram, rhs, counts, rounding)
 
 
-def linearize_rows(rows: csr_array, labels: Labels, weight: Floats | None, point: Floats) -> tuple[Floats, Floats]:
+def linearize_rows(
+    rows: csr_array, labels: Labels, weight: Floats | None, point: Floats, offset: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Return the weighted curvature of each row at an expansion point, and curvature * score + residual."""
-    scores = rows @ point
+    scores = rows @ point if offset is None else rows @ point + offset
     curvature, residual = linearize(scores, labels)
     target = curvature * scores + residual
     return (curvature, target) if weight is None else (weight * curvature, weight * target)
 
 
-def _entries(rows: csr_array, block: slice) -> CsrRows:
+def row_entries(rows: csr_array, block: slice) -> CsrRows:
     """Return the entries of a block of rows without copying them."""
     ends = rows.indptr[block.start : block.stop + 1]
     begin, end = int(ends[0]), int(ends[-1])

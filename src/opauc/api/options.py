@@ -30,6 +30,8 @@ LINEAR_OPTIONS = (
 LINEAR_READING = ("groups", "missing", "hash_bits", "n_features", "zero_based")
 ADDITIVE_OPTIONS = ("init_size", "trees", "effort")
 CONSTRAINT_OPTIONS = ("increasing", "decreasing")
+# Linear options that additive models have too, where they are asked for by the solver.
+WITHIN_OPTIONS = ("pairs", "groups")
 # Options of choosing the penalty by cross-validation.
 CV_OPTIONS = ("cv", "criterion", "one_standard_error")
 
@@ -71,7 +73,8 @@ class TrainOptions:
     max_fpr : float, optional
         As in `OnePassGAM` and `OPAUC`.
     pairs : str
-        As in `OPAUC`, with the column `groups`.
+        As in `OPAUC`, with the column `groups`. With solver "gam", "within_groups" is what `groups` are in
+        `OnePassGAM.fit`.
     group_weight : str
         As in `OPAUC`.
     max_gap : float, optional
@@ -205,16 +208,21 @@ class TrainOptions:
         except ValueError as error:
             raise ParameterError(Parameter("classes"), f": {error}") from error
 
+    def _linear(self, given: Collection[str]) -> list[str]:
+        """Return the options of linear models that a user gave, without those that the solver has too."""
+        shared = WITHIN_OPTIONS if self.solver == GAM else ()
+        return [name for name in (*LINEAR_OPTIONS, *LINEAR_READING) if name in given and name not in shared]
+
     def is_additive_table(self, given: Collection[str]) -> bool:
         """Tell whether to train an additive model on a table: unless something asks for a linear one."""
-        linear = [name for name in (*LINEAR_OPTIONS, *LINEAR_READING) if name in given]
+        linear = self._linear(given)
         if linear and self.solver == GAM:
             raise ParameterError(Parameter(linear[0]), " is for linear solvers; an additive model takes none")
         return self.solver == GAM or (self.solver is None and not linear)
 
     def is_additive(self, paths: Sequence[Source], reading: ReadOptions, given: Collection[str]) -> bool:
         """Tell whether to train an additive model: on request, or for a table where no option says otherwise."""
-        linear = [name for name in (*LINEAR_OPTIONS, *LINEAR_READING) if name in given]
+        linear = self._linear(given)
         if linear and (self.solver == GAM or self.basis_from is not None):
             raise ParameterError(Parameter(linear[0]), " is for linear solvers; an additive model takes none")
         if self.basis_from is not None:
@@ -241,7 +249,7 @@ class TrainOptions:
                 gam.settings()  # before anything is read
             except ValueError as error:
                 raise InputError(str(error)) from error
-            additive_factory: FitFactory = gam
+            additive_factory: FitFactory = replace(gam, has_groups=self._has_groups(given))
             return additive_factory
         for name in (*ADDITIVE_OPTIONS, *CONSTRAINT_OPTIONS, "max_columns"):
             if name in given:
@@ -252,11 +260,7 @@ class TrainOptions:
                 Parameter("standardize"), " is for full covariance; a sketch and progressive selection train in the "
                 "units of the data",
             )  # fmt: skip
-        within = self.pairs != "all"
-        if within and "groups" not in given:
-            raise ParameterError(
-                Parameter("pairs", self.pairs), " needs the column of groups: ", Parameter("groups", ...)
-            )
+        within = self._is_within(given)
         for name in ("group_weight", "max_gap"):
             if name in self.given() and not within:
                 raise ParameterError(Parameter(name), " is for ", Parameter("pairs", "within_groups"))
@@ -281,6 +285,29 @@ class TrainOptions:
             "random_state": self.random_state,
         }  # fmt: skip
         return self._on_device("OPAUC", of_linear)
+
+    def _is_within(self, given: Collection[str]) -> bool:
+        """Tell whether rows are ranked within groups; raise without the column of these."""
+        if self.pairs != "all" and "groups" not in given:
+            raise ParameterError(
+                Parameter("pairs", self.pairs), " needs the column of groups: ", Parameter("groups", ...)
+            )
+        return self.pairs != "all"
+
+    def _has_groups(self, given: Collection[str]) -> bool:
+        """Tell whether an additive model ranks within groups; raise for options that it has not with these."""
+        within = self._is_within(given)
+        if within and self.basis_from is not None:
+            raise ParameterError(Parameter("pairs", self.pairs), " is fixed by the model of ", Parameter("basis_from"))
+        if "groups" in given and not within:
+            raise ParameterError(
+                Parameter("groups"), " alone is for linear models; an additive model ranks within groups by ",
+                Parameter("pairs", "within_groups"),
+            )  # fmt: skip
+        for name, default in (("objective", "auc"), ("increasing", ()), ("decreasing", ())):
+            if within and getattr(self, name) != default:
+                raise ParameterError(Parameter("pairs", self.pairs), " of an additive model takes no ", Parameter(name))
+        return within
 
     def _directions(self) -> dict[str | int, int] | None:
         """Return the columns in which the score of an additive model rises (1) or falls (-1); None without any."""

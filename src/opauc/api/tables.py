@@ -21,13 +21,21 @@ from opauc.errors import InputError, Parameter, ParameterError, nearest_first, u
 from opauc.types import Array, Floats, Labels
 
 
-def data_or_query(data: Any, sql: str | None, database: str | os.PathLike[str] | None) -> Any:
-    """Return the data, or the query of a database in its place; raise unless there is one of the two."""
+def data_or_query(
+    data: Any, sql: str | None, database: str | os.PathLike[str] | None, model: os.PathLike[str] | None = None
+) -> Any:
+    """Return the data, or the query of a database in its place; raise unless there is one of the two.
+
+    The message names the file before the data, which was taken for the `model`.
+    """
     if sql is None:
         if database is not None:
             raise ParameterError(Parameter("database"), " is for a query; add ", Parameter("sql", ...))
         if data is None or (isinstance(data, list | tuple) and not data):
-            raise InputError("name the data: files, patterns or folders; or a query (", Parameter("sql", ...), ")")
+            after = "" if model is None else f" after the model {os.fspath(model)}"
+            raise InputError(
+                f"name the data{after}: files, patterns or folders; or a query (", Parameter("sql", ...), ")"
+            )
         return data
     if data is not None and not (isinstance(data, list | tuple) and not data):
         raise ParameterError(Parameter("sql"), " is in place of other data; leave one of the two out")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from opauc.core.extras import needed
 from opauc.core.kernels.compile import kernel
 from opauc.core.parameters import POSITIVE, Count, Option, parameter
 from opauc.errors import StatisticsOverflowError
@@ -275,9 +276,5 @@ class _Planes:
 
 def _import_solver() -> ModuleType:
     """Import the quadratic solver, an optional dependency."""
-    try:
+    with needed("clarabel", "baselines"):
         return import_module("clarabel")
-    except ImportError as missing:
-        raise ImportError(
-            "the pairwise hinge loss needs a quadratic solver; install opauc with its extra: opauc[baselines]"
-        ) from missing

@@ -42,7 +42,8 @@ class UniExp(StreamClassifier):
 
     Source: the loss of W. Kotlowski, K. Dembczynski and E. Huellermeier,
     "Bipartite ranking through minimization of univariate loss", ICML 2011, with
-    one gradient step per row as in the study of one-pass AUC optimization.
+    one gradient step per row as in W. Gao, R. Jin, S. Zhu, Z.-H. Zhou, One-pass
+    AUC optimization, ICML 2013.
 
     Differences from the publication: the exponent -y w.x is at most ten, so that
     no single row determines the weights; no step is taken until both classes

@@ -51,7 +51,12 @@ VERBS = {
     "warmup": "Compile the kernels once per machine, so that later runs start at once.",
 }
 # Parameters whose option has another name.
-FLAGS = {"random_state": "seed", "device": "engine", "metrics": "metric", "monotone_constraints": "increasing"}
+FLAGS = {
+    "random_state": "seed", "device": "engine", "metrics": "metric", "monotone_constraints": "increasing",
+    "pairs": "within",
+}  # fmt: skip
+# Flags that take something else than the value of the parameter.
+OTHER_VALUES = ("within",)
 # Arrow's allocator returns free memory to the system at once and asks for it again for the next batch: a tenth of the
 # time of reading, and a fifth with two threads. It reads this variable when it is loaded.
 KEEP_MEMORY = {"MIMALLOC_PURGE_DELAY": "-1"}
@@ -118,6 +123,8 @@ def message_of(error: Exception | str, arguments: Sequence[str]) -> str:
     if hasattr(error, "format_message"):
         near, option = getattr(error, "possibilities", None), getattr(error, "option_name", "")
         text = unknown_name("option", option, near) if near else str(error.format_message())
+        if option and not near:
+            text = f"unknown option {option!r}; opauc {arguments[0]} --help lists all"
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, Message):
@@ -129,10 +136,12 @@ def message_of(error: Exception | str, arguments: Sequence[str]) -> str:
 
 def _option(parameter: Parameter, verb: str) -> str:
     """Return a parameter as the option of a verb, or of `train` where the model would have to be another one."""
-    name, value = FLAGS.get(parameter.name, parameter.name), parameter.value
+    name, value = parameter.name, parameter.value
+    if verb not in VERBS or name not in _options(verb):
+        name = FLAGS.get(name, name)
     of_train = verb in VERBS and name not in _options(verb) and name in _options("train")
     flag = f"{'opauc train ' if of_train else ''}--{'no-' if value is False else ''}{name.replace('_', '-')}"
-    if value in (None, ..., (), []) or isinstance(value, bool):
+    if value in (None, ..., (), []) or isinstance(value, bool) or name in OTHER_VALUES:
         return flag
     from opauc.data.columns import quoted_list  # only where needed: the command starts faster so
 

@@ -38,17 +38,21 @@ def command(
     ] = None,
     increasing: shared.Increasing = None,
     decreasing: shared.Decreasing = None,
-    convex: Annotated[str | None, typer.Option(help="Columns in which the score bends upwards only.")] = None,
-    concave: Annotated[str | None, typer.Option(help="Columns in which the score bends downwards only.")] = None,
-    without: Annotated[str | None, typer.Option(help="Columns that no term may use.")] = None,
+    convex: Annotated[
+        str | None, typer.Option(metavar="COLUMNS", help="Columns in which the score bends upwards only.")
+    ] = None,
+    concave: Annotated[
+        str | None, typer.Option(metavar="COLUMNS", help="Columns in which the score bends downwards only.")
+    ] = None,
+    without: Annotated[str | None, typer.Option(metavar="COLUMNS", help="Columns that no term may use.")] = None,
     pairs: Annotated[
-        str | None, typer.Option(help="The only pairs that stay, as one:two, separated by commas.")
+        str | None, typer.Option(metavar="PAIRS", help="The only pairs that stay, as one:two, separated by commas.")
     ] = None,
     no_pairs: Annotated[bool, typer.Option("--no-pairs", help="Drop all pairs.")] = False,
     equal_mean: Annotated[
-        str | None, typer.Option(help="Columns of categories whose groups get the same mean score.")
+        str | None, typer.Option(metavar="COLUMNS", help="Columns of categories whose groups get the same mean score.")
     ] = None,
-    fixed: Annotated[str | None, typer.Option(help="Terms whose weights stay as they are.")] = None,
+    fixed: Annotated[str | None, typer.Option(metavar="TERMS", help="Terms whose weights stay as they are.")] = None,
     format_: shared.Format = None,
     json: shared.Json = False,
     quiet: shared.Quiet = False,

@@ -36,7 +36,7 @@ def command(
         Path | None, typer.Option("--report", metavar="FILE", help="Write a report to this file, one HTML page.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="Label column, by name. Default: that of the training files.")
+        str | None, typer.Option(metavar="COLUMN", help="Label column, by name. Default: that of the training files.")
     ] = None,
     at_least: Annotated[
         float | None,
@@ -75,7 +75,7 @@ def command(
         check_writable(report)
     purpose = Purpose.EVALUATE if report is None else Purpose.REPORT
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
-    sources = sources_of(data_or_query(data, sql, database))
+    sources = sources_of(data_or_query(data, sql, database, model))
     metrics, columns = shared.metrics(metric), GroupColumns(within, by)
     scored = ScoredStream(model, sources, format_, bad_rows, purpose, columns.names, label=label)
     reporter = Reporter(json, quiet)

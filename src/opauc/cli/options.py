@@ -34,7 +34,7 @@ DataOrQuery = Annotated[
     typer.Argument(
         metavar="[DATA]...",
         help="Files, glob patterns, folders, or - for standard input: LIBSVM, CSV, TSV, Parquet, Arrow, Feather, JSON "
-        "lines, NPZ, NPY; text may be compressed (gz, bz2, xz, zst, zip). Of this machine, or by URL: s3://, gs://, "
+        "lines, NPZ, NPY; text may be compressed (gz, bz2, xz, zst, zip). On this machine, or by URL: s3://, gs://, "
         "az://, https://. Or a query, see --sql.",
         show_default=False,
     ),

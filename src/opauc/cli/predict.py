@@ -44,7 +44,10 @@ def command(
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option(help="Columns to pass through to the output; text is then CSV with a header."),
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns to pass through to the output, separated by commas; text is then CSV with a header.",
+        ),
     ] = None,
     response: Annotated[
         str,
@@ -93,7 +96,7 @@ def command(
     Example: opauc predict orders.opauc new.csv --keep order > scores.csv
     """
     check_response(response)
-    sources = sources_of(data_or_query(data, sql, database))
+    sources = sources_of(data_or_query(data, sql, database, model))
     passthrough, found = shared.names(keep), None
     scored = ScoredStream(
         model, sources, format_, shared.bad_rows(on_bad_row, max_bad_rows), Purpose.PREDICT, passthrough

@@ -122,8 +122,8 @@ def command(
         typer.Option(
             metavar="COLUMN",
             help="Rank rows within the groups of this column, a query or a user, say: only pairs of rows of one group "
-            "count. It is not a feature.",
-            rich_help_panel=LINEAR,
+            "count, in a linear model; with --solver gam, an additive model with a level of its own for each group. It "
+            "is not a feature unless --categorical names it.",
         ),
     ] = None,
     group_weight: Annotated[

@@ -105,9 +105,17 @@ def _describe_additive(model: Model, fit: AdditiveFit, reporter: Reporter) -> tu
     text = (
         f"{number_of(model.n_features, 'column')}, additive model of {', '.join(parts[:-1])} and {parts[-1]}{candidate}"
     )
+    groups = fit.group_counts
+    if groups is not None:
+        text += f", {groups.ranked:,} groups of both classes ({groups.one_class:,} of one class have no pairs)"
+        if groups.unused_rows:
+            reporter.warn(
+                f"{number_of(int(groups.unused_rows), 'row')} of groups of which the initial sample has fewer than two "
+                "rows, or that are too many, were not used; a larger --init-size has more groups"
+            )
     return text, {
         "solver": "gam", "rank": None, "model_columns": basis.n_columns, "pairs": pairs, "trees": trees,
-        "selection": selection, "chosen": {},
+        "selection": selection, "chosen": {}, **({} if groups is None else {"groups": groups._asdict()}),
     }  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def command(
     """
     target, reporter = output or model, Reporter(json, quiet)
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows, drop_unlabeled)
-    sources = sources_of(data_or_query(data, sql, database))
+    sources = sources_of(data_or_query(data, sql, database, model))
     if model.is_dir():
         for name, given in (("output", output), ("checkpoint_every", checkpoint_every), ("resume", resume or None)):
             if given is not None:

@@ -119,6 +119,9 @@ class ClassLabels:
             names = [*map(shown_label, self.classes.tolist()), shown_label(labels[at])]
             reason = f"label {names[2]} besides {names[0]} and {names[1]}"
             advice = _third_label_advice(labels, names, self.several)
+            if not valid.any():
+                reason = f"label {names[2]}, where the classes are {names[0]} and {names[1]}"
+                advice = ("; none of the labels read is one of them: write them as in the training rows",)
             raise MalformedRowError(batch.source, batch.line_of(at), reason, *advice)
         return positive.astype(np.int8)
 

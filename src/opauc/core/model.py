@@ -25,6 +25,7 @@ from opauc.errors import IncompatibleMomentsError, OpaucError, Parameter, Unread
 from opauc.types import Array, Arrays, Floats, Json, NamedArrays, Settings
 
 if TYPE_CHECKING:
+    from opauc.data.encode.encoder import OneHotState
     from opauc.data.schema.table import TableSchema
     from opauc.data.table_source import Source
 
@@ -72,6 +73,10 @@ class RowReading(Protocol):
     @property
     def schema(self) -> TableSchema | None:
         """The schema of tables whose columns become numbers as they are; None where there is none."""
+
+    @property
+    def encoding(self) -> OneHotState | None:
+        """The state of the encoder that makes features of categories; None where there is none."""
 
     def column_kinds(self) -> dict[str, str] | None:
         """Return the kind of each column of a table by its name, None where there is no table."""

@@ -1,6 +1,8 @@
-"""The same models from many threads, from a GPU (torch) and from clusters (Dask, Spark): sums of shards add up.
+"""Train and score on clusters: `fit_dask`, `fit_spark`, `score_spark`.
 
-An engine is imported when it is first used; the error for one that is not installed names its extra.
+The model is the one that a single process trains, because the sums of shards add up. For a GPU see the parameter
+`device` of `OPAUC` and `OPAUCCV`, for threads `n_jobs`. A cluster library is imported when it is first used; the error
+for one that is not installed names its extra.
 """
 
 from importlib import import_module

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from opauc.core.fit import Fit
 from opauc.core.model import Model
-from opauc.data.encode.table_features import OneHotReading
 from opauc.errors import UnsupportedOperationError
 from opauc.exports.portable import CATEGORY, Axis, Column, Levels, Line, PortableModel, PortableTerm, Table
 from opauc.exports.portable_classes import ClassLink, PortableClasses, join_models
@@ -84,7 +83,7 @@ class _LinearColumns(NamedTuple):
 
 def _columns(model: Model) -> _LinearColumns:
     """Return the columns of a model; raise for features that have none."""
-    reading = model.reading if isinstance(model.reading, OneHotReading) else None
+    reading = model.reading
     if reading is not None and reading.options.hash_bits is not None:
         raise UnsupportedOperationError(
             f"cannot be exported: its 2**{reading.options.hash_bits} features are hashes of names and have no columns"

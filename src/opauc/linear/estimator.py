@@ -285,7 +285,7 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
             merged = mine.merge(other._to_model())
             self._fitted = cast(LinearFit, merged.fit)
             if merged.reading is not None:
-                set_reading(self, cast(OneHotReading, merged.reading), merged.fit.n_features)
+                set_reading(self, merged.reading, merged.fit.n_features)
         return self
 
     def subtract(self, other: SumsClassifier) -> Self:
@@ -401,7 +401,7 @@ class SumsClassifier(StreamClassifier, SumsAlgebra):
             check_is_fitted(self)
             model = self._to_model()
             copy = type(self)(**self.get_params(deep=False))
-            copy._adopt(replace(model, fit=cast(LinearFit, model.fit).empty_copy()))
+            copy._adopt(replace(model, fit=self._fitted.empty_copy()))
         return copy
 
     @property

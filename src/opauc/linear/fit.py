@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypedDict, cast
+from typing import Any, ClassVar, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -342,8 +342,8 @@ class LinearFit(Fit):
         checked = json_as(LinearHeader, header, "fit")
         attributes, name, solver = checked["fitted"], checked["solver"], None
         if name is not None:
-            kind = SEVERAL_SOLVERS[name] if name in SEVERAL_SOLVERS else SOLVERS[name]
-            solver = cast(AnySolver, from_saved(name, kind, checked["settings"]))
+            kind: type[AnySolver] = SEVERAL_SOLVERS[name] if name in SEVERAL_SOLVERS else SOLVERS[name]
+            solver = from_saved(name, kind, checked["settings"])
         n_classes = 2 if solver is None else solver.n_classes
         scorer = _scorer(arrays, n_features, n_classes) if "scorer.weights" in arrays else None
         if solver is None or not can_train:

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from opauc.core.model import RowReading
 from opauc.core.registry import TENSOR_INPUT
 from opauc.core.row_blocks import widen_rows
 from opauc.data.arrays import check_exact
@@ -64,7 +65,7 @@ def check_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows:
     return canonical(validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=REAL))
 
 
-def set_reading(estimator: BaseEstimator, reading: OneHotReading, n_features: int) -> None:
+def set_reading(estimator: BaseEstimator, reading: RowReading, n_features: int) -> None:
     """Set the attributes that say what the model knows of the columns and features of its rows."""
     estimator._reading, estimator.n_features_in_ = reading, n_features
     names = reading.feature_names()

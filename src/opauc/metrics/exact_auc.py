@@ -16,11 +16,28 @@ Weights = TypeVar("Weights", Counts, Floats)
 
 
 def exact_auc(labels: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Return the AUC of `scores` (n,) for `labels` (n,) of 0 and 1, or of booleans, in O(n log n).
+    """Return the AUC: the share of the pairs of a positive and a negative row in which the positive scores higher.
 
-    A pair of rows of different classes counts one if the positive has the
-    higher score and a half if both have the same, times the product of the two
-    sample weights. Scores are read as float64 and may be infinite.
+    Ties count half, and a pair counts the product of the two sample weights. It takes O(n log n) time.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+        Labels of 0 and 1, or booleans, of both classes.
+    scores : array-like of shape (n_rows,)
+        Scores, the higher the more positive. They are read as float64, and may be infinite but not NaN.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weight of each row; None weights all rows alike.
+
+    Returns
+    -------
+    auc : float
+        The AUC, 0.5 by chance and 1 if every positive scores higher than every negative.
+
+    Raises
+    ------
+    ValueError
+        If all rows are of one class, a score is NaN, or the lengths differ.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class GroupAucInterval(NamedTuple):
     value : float
         The mean AUC within groups.
     low, high : float
-        Its confidence limits.
+        Its confidence limits, at the level asked for: by default 95 %.
     standard_error : float
         Its standard error.
     n_groups : int

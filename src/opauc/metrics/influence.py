@@ -46,7 +46,7 @@ class MetricInterval(NamedTuple):
     value : float
         The value of the metric.
     low, high : float
-        Its confidence limits.
+        Its confidence limits, at the level asked for: by default 95 %.
     standard_error : float
         Its standard error.
 

@@ -61,7 +61,7 @@ class AucInterval(NamedTuple):
     auc : float
         The AUC.
     low, high : float
-        The confidence limits.
+        The confidence limits, at the level asked for: by default 95 %.
     standard_error : float
         The standard error of the AUC.
 

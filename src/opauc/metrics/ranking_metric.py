@@ -70,7 +70,10 @@ class TableInfluence(NamedTuple):
 
 
 class RankingMetric(ABC):
-    """A metric of how scores rank rows of two classes, a function of the ranks alone.
+    """Base class of metrics of how scores rank rows of two classes: `Auc`, `PartialAuc`, `AveragePrecision`, and so on.
+
+    ``metric(labels, scores)`` is its value, `interval` adds confidence limits, `compare` tests two scorers of the same
+    rows, and `bounds` and `stream_interval` take a `StreamingAuc` in place of labels and scores.
 
     Examples
     --------

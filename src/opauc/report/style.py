@@ -83,6 +83,7 @@ header{border-bottom:1px solid var(--line);padding-bottom:1.25rem}
   min-width:11rem}
 #thresholds tbody th{min-width:14rem}
 th.heading{white-space:normal;min-width:4.75rem}
+#groups th.heading{min-width:0}
 .summary{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,6fr);gap:1.5rem 3rem;align-items:center;
   padding:2rem 0 1.5rem}
 .auc{font-size:clamp(3.25rem,11vw,4.75rem);font-weight:650;line-height:1;letter-spacing:-.03em}
@@ -163,8 +164,7 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   .charts{padding-top:1.25rem}
   .chart text{font-size:14.25px}
   tbody th{min-width:4.5rem}
-  #thresholds tbody th{min-width:7rem}
-  #classes tbody th,.matrix tbody th,.class-terms tbody th{min-width:6.5rem}
+  #thresholds tbody th,#groups tbody th,#classes tbody th,.matrix tbody th,.class-terms tbody th{min-width:7rem}
   th,td{padding-right:.5rem}
   .bar{min-width:2.5rem}
   .weights td:last-child{width:20%}

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 from numba.core.registry import cpu_target
 
-from opauc.baselines.oam import OAMSolver
 from opauc.core.kernels import compile as compile_kernel
+from opauc.linear.exact import Exact
 
 # A numba that knows nothing of `_nrt`: any kernel compiled with it would fail at its first call.
 WITHOUT = """
@@ -17,8 +17,8 @@ from numba.core.registry import cpu_target
 for kind in cpu_target.options.__mro__:
     if "_nrt" in vars(kind):
         delattr(kind, "_nrt")
-from opauc.baselines.oam import OAMSolver
-learner = OAMSolver(buffer_size=3, C=0.5)
+from opauc.linear.exact import Exact
+learner = Exact(alpha=0.5)
 state = learner.step(learner.start(2), np.eye(4, 2), np.array([0, 1, 0, 1], np.int8))
 print(learner.weights(state).tolist())
 """
@@ -38,6 +38,6 @@ def test_a_numba_without_it_compiles_the_same_kernels(tmp_path):
         env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
     )
     assert run.returncode == 0, run.stderr
-    learner = OAMSolver(buffer_size=3, C=0.5)
+    learner = Exact(alpha=0.5)
     state = learner.step(learner.start(2), np.eye(4, 2), np.array([0, 1, 0, 1], np.int8))
     np.testing.assert_allclose(eval(run.stdout), learner.weights(state), rtol=1e-12)

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.column_names import column_names
 from opauc.additive.basis.crossed_codes import NO_CROSSED_CODES, CrossedCodes
 from opauc.additive.basis.ensemble import TreeEnsemble, ValidationGain
+from opauc.additive.basis.group_levels import GroupLevels
 from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
 from opauc.additive.basis.knots import curve_roughness, surface_roughness
 from opauc.additive.basis.main_effects import MainEffect, main_effects
@@ -33,7 +34,7 @@ MAX_BLOCK_ROWS, MIN_BLOCK_ROWS, MAX_BLOCK_ENTRIES = 4096, 1024, 2**20
 INPUT_ENTRIES, PAIR_ENTRIES = 3, 4
 # Names of arrays besides those of the tables.
 N_CERTAIN, GAIN, AUCS = "n_certain", "validation_gain", "input_aucs"
-TREES, RANDOM_EFFECTS, CROSSED = "trees.", "random_effects.", "crossed."
+TREES, RANDOM_EFFECTS, CROSSED, GROUPS = "trees.", "random_effects.", "crossed.", "group_levels."
 BASIS_SCHEMA = {
     **SCHEMA,
     N_CERTAIN: ArrayRule("int64", low=0, below="pairs+1"),
@@ -70,6 +71,8 @@ class Basis:
         The AUCs of single inputs on the initial sample, where that is large enough.
     crossed : CrossedCodes
         Combinations of inputs that have a weight but no column.
+    group_levels : GroupLevels or None
+        The groups within which rows are ranked, if there are any; no score depends on them.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class Basis:
     random_effects: RandomEffects = NO_RANDOM_EFFECTS
     input_aucs: Floats | None = None
     crossed: CrossedCodes = NO_CROSSED_CODES
+    group_levels: GroupLevels | None = None
 
     @classmethod
     def of(cls, sample: Floats, balanced_weight: Floats, categorical: NDArray[np.bool_], n_knots: int) -> Basis:
@@ -284,6 +288,8 @@ class Basis:
             arrays |= {f"{RANDOM_EFFECTS}{name}": array for name, array in self.random_effects.to_arrays().items()}
         if self.crossed.size:
             arrays |= {f"{CROSSED}{name}": array for name, array in self.crossed.to_arrays().items()}
+        if self.group_levels is not None:
+            arrays |= {f"{GROUPS}{name}": array for name, array in self.group_levels.to_arrays().items()}
         if self.trees is not None:
             arrays |= {f"{TREES}{name}": array for name, array in self.trees.to_arrays().items()}
         return arrays
@@ -292,8 +298,9 @@ class Basis:
     def from_arrays(cls, arrays: NamedArrays) -> Self:
         """Return the basis from `to_arrays`; raise ValueError if the arrays are not those of a basis."""
         trees, effects = with_prefix(TREES, arrays), with_prefix(RANDOM_EFFECTS, arrays)
-        crossed = with_prefix(CROSSED, arrays)
-        own = {name: array for name, array in arrays.items() if not name.startswith((TREES, RANDOM_EFFECTS, CROSSED))}
+        crossed, groups = with_prefix(CROSSED, arrays), with_prefix(GROUPS, arrays)
+        parts = (TREES, RANDOM_EFFECTS, CROSSED, GROUPS)
+        own = {name: array for name, array in arrays.items() if not name.startswith(parts)}
         check_arrays(BASIS_SCHEMA, own)
         tables = BasisTables(**{name: np.ascontiguousarray(own[name]) for name in SCHEMA})
         check_tables(tables)
@@ -305,6 +312,7 @@ class Basis:
             RandomEffects.from_arrays(tables.kinds, effects) if effects else NO_RANDOM_EFFECTS,
             own.get(AUCS),
             CrossedCodes.from_arrays(tables.kinds, crossed) if crossed else NO_CROSSED_CODES,
+            GroupLevels.from_arrays(groups) if groups else None,
         )
 
     @cached_property

@@ -251,16 +251,20 @@ def out_of_fold_scores(
     rows, penalties = basis.rows(sample.numbers), Penalties(basis.groups, basis.roughness)
     folds = fold_of_rows(sample.labels.size, policy)
     empty = LinearizedSums.at(fit.weights)
+    parts, offset = [folds == fold for fold in range(policy.n_folds)], sample.offset
     sums = [
-        empty.update(rows[folds == fold], sample.labels[folds == fold], sample.weight[folds == fold], narrow=True)
-        for fold in range(policy.n_folds)
-    ]
+        empty.update(
+            rows[part], sample.labels[part], sample.weight[part], narrow=True,
+            offset=None if offset is None else offset[part],
+        )
+        for part in parts
+    ]  # fmt: skip
     gram, rhs = sum(one.gram for one in sums), sum(one.rhs for one in sums)
     scores = np.empty(sample.labels.size)
     for fold, own in enumerate(sums):
         weights = solve(gram - own.gram, rhs - own.rhs, penalties, fit.lambdas)
-        scores[folds == fold] = rows[folds == fold] @ weights
-    return scores
+        scores[parts[fold]] = rows[parts[fold]] @ weights
+    return scores if offset is None else scores + offset
 
 
 def fold_of_rows(n_rows: int, policy: CrossedPolicy = CROSSED_POLICY) -> NDArray[np.int64]:

@@ -125,7 +125,13 @@ class GAMAlgebra(FittedGAM):
         if self._input_names() != other._input_names() or mine != theirs:
             raise IncompatibleMomentsError("cannot merge models of features with different names or categories")
 
-    def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def forget(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Remove rows from the model.
 
         While the model still has its initial sample (after `fit` on few rows,
@@ -146,6 +152,8 @@ class GAMAlgebra(FittedGAM):
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
+        groups : array-like of shape (n_samples,), default=None
+            Their groups, where they were trained on with groups.
 
         Returns
         -------
@@ -172,10 +180,11 @@ class GAMAlgebra(FittedGAM):
         with changing(self):
             check_is_fitted(self)
             rows, _ = next_rows(self, X, self._columns, learn=False)
-            batch = self._check(rows, y, self.classes_, sample_weight)
+            batch = self._check(rows, y, self.classes_, sample_weight).with_groups(groups)
             kept = slice(None) if batch.sample_weight is None else np.flatnonzero(batch.sample_weight)
             weight = None if batch.sample_weight is None else batch.sample_weight[kept]
-            self._fitted = self._fitted.subtract(batch.rows[kept], batch.labels[kept], weight)
+            keys = None if batch.groups is None else batch.groups[kept]
+            self._fitted = self._fitted.subtract(batch.rows[kept], batch.labels[kept], weight, groups=keys)
         return self
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -134,7 +134,7 @@ class FittedGAM(SumsAlgebra):
     def _trim_reading(self) -> None:
         """Drop the categories that have no level of their own, once the basis is fixed."""
         if self._reading is not None:
-            self._reading = cast(OrdinalReading, self._fitted.trim_reading(self._reading))
+            self._reading = self._fitted.trim_reading(self._reading)
 
     def _check(
         self, rows: Floats, y: ArrayLike, classes: Array | None, sample_weight: ArrayLike | None

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from opauc.additive.basis.basis import Basis
 from opauc.additive.drift import FeatureDrift, find_drift
 from opauc.additive.estimator.fitted import FittedGAM
+from opauc.additive.groups.tally import GroupCounts
 from opauc.additive.input import next_rows
 from opauc.additive.leaks import Leak, find_leaks
 from opauc.additive.selection import ModelSelection
@@ -267,6 +268,16 @@ class GAMInspection(FittedGAM):
         if objective is None:
             raise AttributeError("objective_selection_ needs objective='pauc'")
         return objective.selection
+
+    @property
+    def group_counts_(self) -> GroupCounts:
+        """How many groups have rows of both classes, how many of one, and the rows that are not used."""
+        with reading(self):
+            check_is_fitted(self)
+            counts = self._fitted.group_counts
+        if counts is None:
+            raise AttributeError("group_counts_ needs groups in fit")
+        return counts
 
     @property
     def leaks_(self) -> list[Leak]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opauc.additive.basis.group_levels import group_column
 from opauc.additive.estimator.fitted import FittedGAM
 from opauc.additive.factory import AdditiveFactory
 from opauc.additive.initial_sample import draw_initial_sample
@@ -27,11 +28,14 @@ from opauc.data.schema.table import TableSchema
 from opauc.data.table_source import TableSource
 from opauc.errors import InputError
 from opauc.estimators.input_checks import CheckedBatch, check_not_exchanged
-from opauc.types import Array, Floats, Labels, RandomState, random_key
+from opauc.types import Array, Floats, GroupKeys, Labels, RandomState, random_key
 
 
 class EncodedRows(NamedTuple):
-    """Labeled and weighted rows as numbers, and the schema of their table, None for an array."""
+    """Labeled and weighted rows as numbers, and the schema of their table, None for an array.
+
+    Where rows have groups, each ends with the number of its own.
+    """
 
     rows: Floats
     labels: Labels
@@ -39,9 +43,13 @@ class EncodedRows(NamedTuple):
     schema: TableSchema | None
 
     @classmethod
-    def of(cls, data: InMemoryRows, labels: Labels, weight: Floats | None) -> EncodedRows:
+    def of(
+        cls, data: InMemoryRows, labels: Labels, weight: Floats | None, groups: GroupKeys | None = None
+    ) -> EncodedRows:
         """Infer the column types from the rows and encode these; rows of weight zero are dropped."""
         rows, schema = data.encode(None, labels)
+        if groups is not None:
+            rows = np.column_stack([rows, group_column(groups)])
         if weight is None:
             return cls(rows, labels, None, schema)
         kept = np.flatnonzero(weight)
@@ -58,27 +66,37 @@ class GAMTraining(FittedGAM):
     classes_: Array
     _policy: AdditivePolicy = ADDITIVE_POLICY
 
-    def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, transaction: Transaction) -> None:
+    def _fit_rows(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        transaction: Transaction,
+    ) -> None:
         """Fit few rows at once; of many draw the initial sample, then process all of them in order."""
         data = InMemoryRows.of(self, X, self._settings())
         n_rows, seed = data.n_rows, random_key(self.random_state)
         labeled = self._check(np.empty((n_rows, 0)), y, None, sample_weight)
         labels, weight, self.classes_ = labeled.labels, labeled.sample_weight, labeled.classes
+        has_groups = groups is not None
+        keys = labeled.with_groups(groups).groups if has_groups else None
         for name in ("_reading", "_threshold"):
             self.__dict__.pop(name, None)
 
         def take(numbers: RowNumbers) -> EncodedRows:
-            return EncodedRows.of(data.take(numbers), labels[numbers], None if weight is None else weight[numbers])
+            own = None if keys is None else keys[numbers]
+            return EncodedRows.of(data.take(numbers), labels[numbers], None if weight is None else weight[numbers], own)
 
         many = n_rows > fitted_whole(self._init_size(n_rows), self._policy.sample)
-        if many and self._sample_basis(n_rows, seed, take):
-            trainer = Trainer(self._factory(n_rows), fit=self._fitted)
-            trainer.train_rows(data.encode(self._columns).rows, labels, weight, within=transaction)
+        if many and self._sample_basis(n_rows, seed, take, has_groups):
+            trainer = Trainer(self._factory(n_rows, has_groups), fit=self._fitted)
+            trainer.train_rows(data.encode(self._columns).rows, labels, weight, keys, within=transaction)
             self._fitted = cast(AdditiveFit, trainer.fit)
             return
         rows = take(np.arange(n_rows))
         self._set_columns(rows.schema)
-        start = replace(self._factory(n_rows).prepare(None, rows.rows), seed=seed)
+        start = replace(self._factory(n_rows, has_groups).prepare(None, rows.rows), seed=seed)
         forgets_rows = rows.labels.size > self._policy.sample.max_buffered_rows and np.unique(rows.labels).size > 1
         if rows.labels.size:
             start = start.of_first_rows(rows.rows, rows.labels, rows.weight, copied=not forgets_rows)
@@ -102,6 +120,7 @@ class GAMTraining(FittedGAM):
         y: ArrayLike,
         classes: Array | None,
         sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
         transaction: Transaction,
     ) -> None:
         """Process a batch; the first one gives the column types."""
@@ -116,10 +135,11 @@ class GAMTraining(FittedGAM):
             labeled = self._check(np.empty((data.n_rows, 0)), y, classes, sample_weight)
             rows, columns = data.encode(None, labeled.labels, keep_constant=True)
             batch = labeled._replace(rows=rows)
+        batch = batch if groups is None else batch.with_groups(groups)
         self.classes_ = batch.classes
         self._set_columns(columns)
-        trainer = Trainer(self._factory(), fit=fit)
-        trainer.train_rows(batch.rows, batch.labels, batch.sample_weight, within=transaction)
+        trainer = Trainer(self._factory(has_groups=groups is not None), fit=fit)
+        trainer.train_rows(batch.rows, batch.labels, batch.sample_weight, batch.groups, transaction)
         self._fitted = cast(AdditiveFit, trainer.fit)
         self._trim_reading()
 
@@ -137,27 +157,30 @@ class GAMTraining(FittedGAM):
                 raise InputError(f"{type(self).__name__}: all rows of the initial sample are of one class")
         return self
 
-    def _sample_basis(self, n_rows: int, seed: int, take: Callable[[RowNumbers], EncodedRows]) -> bool:
+    def _sample_basis(
+        self, n_rows: int, seed: int, take: Callable[[RowNumbers], EncodedRows], has_groups: bool = False
+    ) -> bool:
         """Fix the column types and the basis from an initial sample; tell whether it has rows of both classes."""
         size, n_classes = self._init_size(n_rows), self.classes_.size
         sample = draw_initial_sample(n_rows, size, seed, take, self._policy.sample, n_classes)
         if sample is None or np.count_nonzero(np.bincount(sample.labels)) < 2:
             return False
         self._set_columns(sample.schema)
-        start = replace(self._factory(n_rows).prepare(None, sample.rows), seed=seed)
+        start = replace(self._factory(n_rows, has_groups).prepare(None, sample.rows), seed=seed)
         self._fitted = start.of_sample(sample.rows, sample.labels, sample.weight)
         self._trim_reading()
         return True
 
-    def _factory(self, n_rows: int = 0) -> AdditiveFactory:
-        """Return how the parameters become a fit, where so many rows are known to come."""
+    def _factory(self, n_rows: int = 0, has_groups: bool = False) -> AdditiveFactory:
+        """Return how the parameters become a fit, where so many rows are known to come, with groups or without."""
         columns, parameters = self._columns, self.get_params(deep=False)
         inputs = Inputs.of(columns, () if columns is not None else self._column_names())
         if self.monotone_constraints is not None or self.interaction_constraints is not None:
             parameters |= self._constraint_parameters(inputs.names)
         factory = AdditiveFactory(
-            parameters, inputs=inputs, n_rows=n_rows, width=self.n_features_in_, policy=self._policy
-        )
+            parameters, inputs=inputs, n_rows=n_rows, width=self.n_features_in_, policy=self._policy,
+            has_groups=has_groups,
+        )  # fmt: skip
         return factory.for_classes(self.classes_.size)
 
     def _constraint_parameters(self, inputs: Sequence[str]) -> dict[str, object]:

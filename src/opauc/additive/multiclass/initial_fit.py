@@ -19,13 +19,14 @@ from opauc.additive.initial_fit import (
     LabeledSample,
     accept_trees,
     basis_columns,
-    blend_cross_fit,
-    blend_trees,
     choose_main_effects,
+    cross_fit_additive,
     cross_fit_trees,
     drop_weak_effects,
     encode_rows,
     grow_trees,
+    score_held_out,
+    start_blend,
     trees_may_join,
 )
 from opauc.additive.initial_sample import SampleRows, WarmUpBuffer, by_columns
@@ -162,13 +163,14 @@ def fit_classes(
         blend, lambdas, trees = None, model.lambdas, None
         if may_join[k]:
             if few_rows:
+                unseen = cross_fit_additive(basis, model, own, order, policy)
                 grown = cross_fit_trees(own, order, growths, seed, policy.tree, limits, count_threads())
-                blend, lambdas = blend_cross_fit(basis, model, own, order, grown, policy)
             else:
+                unseen = score_held_out(basis, model, own, validation, policy)
                 grown = grow_trees(own, validation, others, growths, seed, policy.tree, limits, count_threads())
-                blend, lambdas = blend_trees(basis, model, own, validation, grown, policy)
+            blend = start_blend(unseen, grown, policy.tree, frozen=few_rows)
             with_trees, blend = accept_trees(basis, blend, policy.tree)
-            trees = with_trees.trees
+            trees, lambdas = with_trees.trees, unseen.lambdas
         model = model.merge_initial(held_out.models[k]) if n_validation else model
         model = replace(model, columns=columns._replace(trees=trees), blend=blend, lambdas=lambdas)
         models.append(model.with_candidates())

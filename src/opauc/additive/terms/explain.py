@@ -561,7 +561,8 @@ class TermSums:
     @cached_property
     def _level_shares(self) -> Floats:
         """The share of the rows that has each random effect."""
-        shares: Floats = self.solution.current.model.random_effects.curvature / max(self._gram[0, 0], 1e-300)
+        curvature = self.solution.current.model.random_effects.curvature[: self._basis.random_effects.size]
+        shares: Floats = curvature / max(self._gram[0, 0], 1e-300)
         return shares
 
     @property

@@ -43,6 +43,7 @@ BLEND_SCHEMA = {
     "validation_weight": ArrayRule("float64", "validation", low=0),
     "validation_additive": ArrayRule("float64", "validation"),
     "validation_trees": ArrayRule("float64", "validation"),
+    "validation_offset": ArrayRule("float64", "validation", optional=True),
     "frozen": ArrayRule("bool"),
     "kept_codes": ArrayRule("uint8", "kept coded"),
     **SUMS_SCHEMA,
@@ -160,7 +161,7 @@ class Blend:
         `additive` are the weights of the additive part after the initial sample.
         """
         rows = validation.rows
-        point = fit_blend(validation.additive, validation.trees, rows.labels, rows.weight)
+        point = fit_blend(validation.additive, validation.trees, rows.labels, rows.weight, rows.offset)
         n_kept = min(policy.max_kept_rows, policy.max_kept_bytes // max(1, grown.shape[1]), len(grown))
         kept = grown[np.arange(n_kept) * len(grown) // max(1, n_kept)]
         return cls(ensemble, additive, point, validation, kept, BlendSums.empty(ensemble.n_leaves), frozen)
@@ -169,13 +170,20 @@ class Blend:
     def gain(self) -> ValidationGain:
         """What the trees gain on the validation rows over the additive model alone, calibrated on the same rows."""
         rows, additive = self.validation.rows, self.validation.additive
-        alone = fit_blend(additive, None, rows.labels, rows.weight)
+        alone = fit_blend(additive, None, rows.labels, rows.weight, rows.offset)
         before = log_losses(additive * alone[ADDITIVE] + alone[INTERCEPT], rows)
         return measure_gain(before, log_losses(self.point @ self._validation_columns, rows))
 
-    def update(self, additive: Floats, leaves: NDArray[np.int32], labels: Labels, weight: Floats | None) -> Self:
-        """Return the blend after more rows, given their scores by the additive model and their leaves."""
-        return replace(self, sums=self.sums.merge(self._sums_of(additive, leaves, labels, weight)))
+    def update(
+        self,
+        additive: Floats,
+        leaves: NDArray[np.int32],
+        labels: Labels,
+        weight: Floats | None,
+        offset: Floats | None = None,
+    ) -> Self:
+        """Return the blend after more rows, given their scores by the additive model, leaves, and levels of groups."""
+        return replace(self, sums=self.sums.merge(self._sums_of(additive, leaves, labels, weight, offset)))
 
     def reweighted(self, weights: Callable[[Floats, Labels, Floats | None], Floats]) -> Self:
         """Return the blend whose validation rows weigh otherwise: a function of additive score, label and weight."""
@@ -206,7 +214,7 @@ class Blend:
     def weights(self) -> Floats:
         """The weights of the blend by the validation rows and the later ones: one Newton step from `point`."""
         rows = self.validation.rows
-        gram, rhs = blend_sums(self._validation_columns, self.point, rows.labels, rows.weight)
+        gram, rhs = blend_sums(self._validation_columns, self.point, rows.labels, rows.weight, rows.offset)
         prior_gram, prior_rhs = blend_prior(self._validation_columns, rows.weight)
         return solve_blend(gram + prior_gram + self.sums.gram, rhs + prior_rhs + self.sums.rhs)
 
@@ -245,6 +253,7 @@ class Blend:
             "validation_weight": rows.weight.copy(),
             "validation_additive": additive.copy(),
             "validation_trees": trees.copy(),
+            **({} if rows.offset is None else {"validation_offset": rows.offset.copy()}),
             "kept_codes": self.kept.copy(),
             **self.sums.to_arrays(),
         }
@@ -254,8 +263,11 @@ class Blend:
         """Return the blend of an ensemble from `to_arrays`; raise IncompatibleMomentsError if they do not fit it."""
         sizes = {"leaves": ensemble.n_leaves, "coded": ensemble.codes.n_coded, "additive": n_additive}
         check_arrays(BLEND_SCHEMA, arrays, sizes)
-        parts = {name: np.ascontiguousarray(arrays[name]) for name in BLEND_SCHEMA if name not in SUMS_SCHEMA}
-        rows = CodedRows(parts["validation_codes"], parts["validation_labels"], parts["validation_weight"])
+        parts = {name: np.ascontiguousarray(arrays[name]) for name in arrays if name not in SUMS_SCHEMA}
+        rows = CodedRows(
+            parts["validation_codes"], parts["validation_labels"], parts["validation_weight"],
+            parts.get("validation_offset"),
+        )  # fmt: skip
         validation = ValidationRows(rows, parts["validation_additive"], parts["validation_trees"])
         sums = BlendSums.from_arrays({name: arrays[name] for name in SUMS_SCHEMA})
         additive = np.zeros(n_additive)
@@ -263,14 +275,21 @@ class Blend:
         kept, frozen = parts["kept_codes"], bool(parts["frozen"])
         return cls(ensemble, additive, parts["point"], validation, kept, sums, frozen)
 
-    def _sums_of(self, additive: Floats, leaves: NDArray[np.int32], labels: Labels, weight: Floats | None) -> BlendSums:
+    def _sums_of(
+        self,
+        additive: Floats,
+        leaves: NDArray[np.int32],
+        labels: Labels,
+        weight: Floats | None,
+        offset: Floats | None,
+    ) -> BlendSums:
         """Return the sums of rows."""
         weight = np.ones(labels.size) if weight is None else weight
         columns = self._columns(additive, leaves)
-        curvature, residual = linearize(self.point @ columns, labels)
+        curvature, residual = linearize(_with_offset(self.point @ columns, offset), labels)
         sums = BlendSums.empty(self.ensemble.n_leaves)
         add_leaf_terms(leaves, weight * residual, weight * curvature, sums.residuals, sums.curvatures)
-        gram, rhs = blend_sums(columns, self.point, labels, weight)
+        gram, rhs = blend_sums(columns, self.point, labels, weight, offset)
         return replace(sums, n_rows=float(weight.sum()), gram=gram, rhs=rhs)
 
     def _columns(self, additive: Floats, leaves: NDArray[np.int32]) -> Floats:
@@ -346,8 +365,13 @@ def _indicators(ensemble: TreeEnsemble, codes: NDArray[np.uint8]) -> csr_array:
 
 
 def log_losses(scores: Floats, rows: CodedRows) -> Floats:
-    """Return the weighted logistic losses of rows with these scores."""
-    return np.asarray(rows.weight * np.logaddexp(0.0, (1.0 - 2.0 * rows.labels) * scores))
+    """Return the weighted logistic losses of rows with these scores, to which the levels of their groups are added."""
+    all_scores = _with_offset(scores, rows.offset)
+    return np.asarray(rows.weight * np.logaddexp(0.0, (1.0 - 2.0 * rows.labels) * all_scores))
+
+
+def _with_offset(scores: Floats, offset: Floats | None) -> Floats:
+    return scores if offset is None else scores + offset
 
 
 def measure_gain(before: Floats, after: Floats) -> ValidationGain:
@@ -372,9 +396,11 @@ def blend_columns(additive: Floats, trees: Floats) -> Floats:
     return np.stack([additive, trees, np.ones(additive.size)])
 
 
-def blend_sums(columns: Floats, point: Floats, labels: Labels, weight: Floats) -> tuple[Floats, Floats]:
+def blend_sums(
+    columns: Floats, point: Floats, labels: Labels, weight: Floats, offset: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Return the Gram matrix and the right-hand side of the logistic loss of the columns of a blend."""
-    curvature, residual = linearize(point @ columns, labels)
+    curvature, residual = linearize(_with_offset(point @ columns, offset), labels)
     gram = (columns * (weight * curvature)) @ columns.T
     return gram, gram @ point + columns @ (weight * residual)
 
@@ -402,15 +428,17 @@ def solve_blend(gram: Floats, rhs: Floats) -> Floats:
     return best
 
 
-def fit_blend(additive: Floats, trees: Floats | None, labels: Labels, weight: Floats) -> Floats:
+def fit_blend(
+    additive: Floats, trees: Floats | None, labels: Labels, weight: Floats, offset: Floats | None = None
+) -> Floats:
     """Return the weights of two scores and an intercept with the lowest logistic loss; no score has a negative weight.
 
-    Without trees, their weight is zero.
+    Without trees, their weight is zero. `offset` is added to each score: the level of its group.
     """
     columns = blend_columns(additive, np.zeros(labels.size) if trees is None else trees)
     point, prior = np.array([0.5, 0.0 if trees is None else 0.5, 0.0]), blend_prior(columns, weight)
     for _ in range(MAX_STEPS):
-        (gram, rhs), (prior_gram, prior_rhs) = blend_sums(columns, point, labels, weight), prior
+        (gram, rhs), (prior_gram, prior_rhs) = blend_sums(columns, point, labels, weight, offset), prior
         after = solve_blend(gram + prior_gram, rhs + prior_rhs)
         converged = np.abs(after - point).max() < 1e-9 * (1.0 + np.abs(point).max())
         point = after
@@ -428,7 +456,7 @@ def average_ensembles(
     """
     if len(ensembles) == 1:
         return ensembles[0], scores[0]
-    weights = fit_blend(scores[0], scores[1], rows.labels, rows.weight)[:2]
+    weights = fit_blend(scores[0], scores[1], rows.labels, rows.weight, rows.offset)[:2]
     weights = weights / weights.sum() if weights.sum() > 0.0 else np.full(2, 0.5)
     kept = np.flatnonzero(weights > 0.0).tolist()
     return join_ensembles([ensembles[k] for k in kept], weights[kept]), weights @ np.stack(scores)

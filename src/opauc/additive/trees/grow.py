@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import expit
 
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.ensemble import TreeEnsemble, join_ensembles
 from opauc.additive.kernels.trees import TreeSplits
-from opauc.additive.policy import TREE_POLICY, Growth, TreePolicy
+from opauc.additive.policy import GROUP_POLICY, TREE_POLICY, Growth, TreePolicy
 from opauc.core.threads import raise_if_dropped
 from opauc.errors import TreesUnavailableWarning
 from opauc.types import Floats, Labels
@@ -24,15 +25,50 @@ MODE_ROWS, SPARSE_SHARE = 2048, 0.2
 
 
 class CodedRows(NamedTuple):
-    """Rows of codes with labels and sample weights."""
+    """Rows of codes with labels and sample weights; where there are groups, the level of each and its offset."""
 
     codes: NDArray[np.uint8]
     labels: Labels
     weight: Floats
+    offset: Floats | None = None
+    places: NDArray[np.int64] | None = None
 
     def take(self, rows: NDArray[np.int64]) -> CodedRows:
         """Return some of the rows."""
-        return CodedRows(self.codes[rows], self.labels[rows], self.weight[rows])
+        offset = None if self.offset is None else self.offset[rows]
+        places = None if self.places is None else self.places[rows]
+        return CodedRows(self.codes[rows], self.labels[rows], self.weight[rows], offset, places)
+
+
+class WithinGroups:
+    """The logistic loss of rows with a level of each group, which follows the trees: one Newton step at each tree.
+
+    The residuals of a group then add up to nearly nothing: what its rows have in common is no merit of a split, however
+    few rows the level is estimated from. Groups of one class, whose level would be infinite, have no residuals.
+    """
+
+    def __init__(
+        self, rows: CodedRows, places: NDArray[np.int64], level_penalty: float = GROUP_POLICY.level_penalty
+    ) -> None:
+        _, self._places = np.unique(places, return_inverse=True)
+        n_rows, n_positive = (np.bincount(self._places, part) for part in (None, rows.labels))
+        is_ranked = ((n_positive > 0) & (n_positive < n_rows))[self._places]
+        self._labels, self._weight, self._penalty = rows.labels, rows.weight * is_ranked, level_penalty
+        negative, positive = np.bincount(rows.labels, rows.weight, minlength=2).tolist()
+        self._mean = np.log((positive + 0.5) / (negative + 0.5))
+        self._levels = np.full(int(self._places.max(initial=-1)) + 1, self._mean)
+
+    def __call__(self, scores: Floats, data: object) -> tuple[Floats, Floats]:  # noqa: ARG002  LightGBM gives both
+        """Return the gradient and the curvature of each row."""
+        gradient, curvature = self._terms(scores)
+        sums, curvatures = (np.bincount(self._places, part) for part in (gradient, curvature))
+        sums = sums + self._penalty * (self._levels - self._mean)
+        self._levels = self._levels - sums / (curvatures + self._penalty)
+        return self._terms(scores)
+
+    def _terms(self, scores: Floats) -> tuple[Floats, Floats]:
+        share = expit(scores + self._levels[self._places])
+        return self._weight * (share - self._labels), self._weight * share * (1.0 - share)
 
 
 class GrowthLimits(NamedTuple):
@@ -108,8 +144,9 @@ def grow_ensemble(
     # LightGBM leaves out columns with one code: they must not count here either.
     n_varying = int(np.count_nonzero(rows.codes.min(axis=0) < rows.codes.max(axis=0)))
     n_leaves = growth.leaves_for(rows.labels.size, int(np.bincount(rows.labels, minlength=2).min()))
+    objective = None if rows.places is None else WithinGroups(rows, rows.places)
     parameters = {
-        "objective": "binary", "metric": "auc", "num_leaves": n_leaves,
+        "objective": "binary" if objective is None else "none", "metric": "auc", "num_leaves": n_leaves,
         "learning_rate": growth.rate_for(rows.labels.size), "lambda_l2": growth.ridge,
         "feature_fraction": growth.input_share_of(n_varying), "min_data_in_leaf": growth.min_leaf_rows,
         "bagging_fraction": growth.row_share, "bagging_freq": int(growth.row_share < 1.0),
@@ -126,10 +163,12 @@ def grow_ensemble(
         relative_codes(validation.codes, usual, n_varying),
         validation.labels,
         weight=validation.weight,
+        init_score=validation.offset,
         params=parameters,
     )
     booster = lightgbm.Booster(parameters, data).add_valid(held_out, "validation")
-    best_size = _boost(booster, max(1, max_leaves // n_leaves), growth)
+    patience = growth.patience_for(rows.labels.size)
+    best_size = _boost(booster, max(1, max_leaves // n_leaves), growth, patience, objective)
     text = booster.model_to_string(num_iteration=best_size)
     return read_trees(text, codes, usual)
 
@@ -147,22 +186,28 @@ def relative_codes(
 
     They are sparse where they are few among the entries of the columns that vary.
     """
-    relative = np.subtract(codes, usual, dtype=np.float32)
-    some = relative[:: max(1, len(codes) // MODE_ROWS)]
-    return csr_array(relative) if np.count_nonzero(some) < SPARSE_SHARE * len(some) * n_varying else relative
+    some = codes[:: max(1, len(codes) // MODE_ROWS)]
+    if np.count_nonzero(some != usual) >= SPARSE_SHARE * len(some) * n_varying:
+        return np.subtract(codes, usual, dtype=np.float32)
+    differs = codes != usual
+    ends = np.append(0, np.cumsum(np.count_nonzero(differs, axis=1))).astype(np.int32)
+    at = np.flatnonzero(differs)
+    columns = (at % codes.shape[1]).astype(np.int32)
+    values = np.subtract(codes.ravel()[at], usual[columns], dtype=np.float32)
+    return csr_array((values, columns, ends), shape=codes.shape)
 
 
-def _boost(booster: Any, max_trees: int, growth: Growth) -> int:
+def _boost(booster: Any, max_trees: int, growth: Growth, patience: int, objective: WithinGroups | None = None) -> int:
     """Add trees until the AUC of the validation rows stops rising; return how many trees it is highest with."""
     best_auc, best_size = -np.inf, 1
     for size in range(1, max_trees + 1):
         raise_if_dropped()
-        is_finished = booster.update()
+        is_finished = booster.update(fobj=objective)
         if size % growth.trees_per_look == 0 or size == max_trees or is_finished:
             auc = booster.eval_valid()[0][2]
             if auc > best_auc + growth.min_progress:
                 best_auc, best_size = auc, size
-            elif size - best_size >= growth.patience:
+            elif size - best_size >= patience:
                 break
         if is_finished:
             break
@@ -185,15 +230,17 @@ def cross_fit(
     seed: int = 0,
     n_threads: int = 1,
     limits: GrowthLimits = NO_LIMITS,
+    offsets: Sequence[Floats] | None = None,
 ) -> CrossFit | None:
     """Return ensembles of which each is grown without one fold of the rows; None if one of them has no tree.
 
-    The codes are those of `code_folds`: an ensemble splits on the columns that were coded without its fold.
+    The codes are those of `code_folds`: an ensemble splits on the columns that were coded without its fold. `offsets`
+    are the levels of the groups of all rows for each fold, estimated without it.
     """
     ensembles, scores = [], np.empty(rows.labels.size)
     for fold in range(int(folds.max()) + 1):
         held_out, columns = np.flatnonzero(folds == fold), fold_columns(codes, fold, int(folds.max()) + 1)
-        own = rows._replace(codes=rows.codes[:, columns])
+        own = rows._replace(codes=rows.codes[:, columns], offset=None if offsets is None else offsets[fold])
         others = own.take(np.flatnonzero(folds != fold))
         fold_codes, validation = codes.take(columns), own.take(held_out)
         grown = grow_ensemble(fold_codes, others, validation, growth, max_leaves, seed, n_threads, limits)

@@ -79,13 +79,26 @@ class Part(NamedTuple):
 class Cube:
     """A folder with the sums of each segment of the rows: models of any slice of them, without their rows.
 
-    `opauc.train(..., by=["day", "country"], output="cube")` writes it. All segments have one basis, so that their sums
-    add: the model of a slice is the one that its rows would have given with that basis.
+    `opauc.train(..., by=["day", "country"], output="cube")` writes it, with a segment for each day in each country.
+    ``opauc.Cube("cube")`` opens it. All segments have one basis, so that their sums add: the model of a slice is the
+    one that its rows would have given with that basis.
+
+    A slice is chosen by the values of the keys: ``day="2026-11-0*"``, ``country=["DE", "FR"]``, a function of the
+    value, or as one argument `where`, a dict of such choices or a function of a dict of the keys and values.
 
     Parameters
     ----------
     path : path
         The folder of the cube.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Names of the keys, such as ``("day", "country")``.
+    segments : list of SegmentInfo
+        The values of the keys, the rows and the weight of each class, of every segment.
+    basis : OnePassGAM, OPAUC or OPAUCCV
+        The model of no rows with the basis of the cube.
 
     Examples
     --------
@@ -99,10 +112,13 @@ class Cube:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     cube = opauc.train(table, "bought", by="day", trees=False, output=f"{folder}/cube")
     ...     model = cube.model(day=["mon", "tue"])
+    ...     values, monday = cube.values("day"), cube.leave_one_out("day")[0]
     >>> [(segment.keys["day"], segment.rows) for segment in cube.segments]
     [('mon', 200), ('tue', 200), ('wed', 200)]
     >>> model.score(table[["age"]], table["bought"]) > 0.8
     True
+    >>> values, monday.values, round(monday.auc.auc, 2)  # the model of the other days, on rows of Monday
+    (['mon', 'tue', 'wed'], ('mon',), 0.87)
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -454,14 +470,14 @@ class Cube:
             The key whose values are in order, by default the first one.
         where : mapping or callable, optional
             Only these segments.
-        windows : sequence of int
-            Numbers of values that a window has; the model of all earlier rows is always a candidate.
-        half_lives : sequence of float
-            Numbers of values after which a row counts half.
-        gap : int
-            Values between the rows of a model and those that it ranks.
-        n_evaluated : int
-            How many values are evaluated.
+        windows : sequence of int, default=(7, 28, 91)
+            Lengths of windows, in values of `by` (days, say); the model of all earlier rows is always a candidate.
+        half_lives : sequence of float, default=(7, 28, 91)
+            Half-lives, in values of `by`: a row counts half after so many.
+        gap : int, default=1
+            Values of `by` between the rows of a model and those that it ranks.
+        n_evaluated : int, default=12
+            How many values of `by` are evaluated, evenly spaced.
         rows : table, path or sequence of paths, optional
             Labeled rows with the key columns; by default those that the files keep.
         label : str, optional
@@ -488,7 +504,7 @@ class Cube:
             The key, by default the first one.
         where : mapping or callable, optional
             Only these segments.
-        weights : bool
+        weights : bool, default=False
             Whether to fit a model to each part too, to compare the weights.
 
         Returns

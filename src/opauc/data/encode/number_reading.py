@@ -82,6 +82,10 @@ class OrdinalReading:
         """The schema of tables, None of arrays."""
         return self.columns
 
+    @property
+    def encoding(self) -> None:
+        """None: categories stay numbers."""
+
     def column_kinds(self) -> dict[str, str] | None:
         """Return the kind of each column by its name, None of arrays."""
         return None if self.columns is None else {column.name: column.kind for column in self.columns.columns}
@@ -135,12 +139,15 @@ class OrdinalReading:
             raise different_bases()
         return MergedReading(self, None)
 
-    def requested_columns(self, labeled: bool = True, passthrough: Sequence[str] = ()) -> TableColumns:
-        """Return the columns that the options request."""
+    def requested_columns(
+        self, labeled: bool = True, passthrough: Sequence[str] = (), grouped: bool = True
+    ) -> TableColumns:
+        """Return the columns that the options request, with that of the groups if `grouped`."""
         options = self.options
         return TableColumns(
             options.label if self.label is None else self.label, options.features, options.categorical, labeled,
-            drop=options.drop, passthrough=passthrough, numeric=options.numeric, raw=True, decimals=options.decimals,
+            drop=options.drop, passthrough=passthrough, groups=options.groups if grouped else None,
+            numeric=options.numeric, raw=True, decimals=options.decimals,
         )  # fmt: skip
 
     def further(self, given: ReadOptions) -> OrdinalReading:
@@ -151,10 +158,15 @@ class OrdinalReading:
         return replace(self, options=options)
 
     def encoder(
-        self, labeled: bool = True, frozen: bool = False, passthrough: Sequence[str] = (), rows_before: int = 0
+        self,
+        labeled: bool = True,
+        frozen: bool = False,
+        passthrough: Sequence[str] = (),
+        rows_before: int = 0,
+        grouped: bool = True,
     ) -> OrdinalEncoder:
-        """Return the encoder of tables, after `rows_before` rows."""
-        return OrdinalEncoder(self.requested_columns(labeled, passthrough), self.columns, frozen, rows_before)
+        """Return the encoder of tables, after `rows_before` rows; groups are read if `grouped`."""
+        return OrdinalEncoder(self.requested_columns(labeled, passthrough, grouped), self.columns, frozen, rows_before)
 
     def frozen_encoder(self, passthrough: Sequence[str] = ()) -> OrdinalEncoder:
         """Return the encoder of labeled tables with the schema fixed."""
@@ -168,8 +180,11 @@ class OrdinalReading:
         *,
         labeled: bool = False,
         passthrough: Sequence[str] = (),
-        grouped: bool = False,  # noqa: ARG002
+        grouped: bool = False,
     ) -> DataStream:
-        """Return the stream of files, read as those of the training were; the schema is fixed."""
-        encoder = self.encoder(labeled, self.columns is not None, passthrough)
+        """Return the stream of files, read as those of the training were; the schema is fixed.
+
+        With `grouped` the groups of the rows are read too, if those of the training had any.
+        """
+        encoder = self.encoder(labeled, self.columns is not None, passthrough, grouped=grouped)
         return DataStream(data, self.options.with_format(format_), encoder, bad_rows=bad_rows)

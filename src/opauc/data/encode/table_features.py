@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self, TypedDict, cast
+from typing import ClassVar, NamedTuple, Self, TypedDict
 
 import numpy as np
 from scipy import sparse
@@ -106,7 +106,7 @@ class OneHotReading:
 
     def with_label(self, label: str) -> Self:
         """Return the reading of tables whose label has this name."""
-        encoding = None if self.encoding is None else cast(OneHotState, {**self.encoding, "label": label})
+        encoding: OneHotState | None = None if self.encoding is None else {**self.encoding, "label": label}
         return replace(self, options=replace(self.options, label=label), encoding=encoding)
 
     def takes(self, data: object) -> bool:
@@ -237,4 +237,5 @@ def _stack(batches: list[Rows], width: int) -> Rows:
     wide = [rows.copy() for rows in batches]
     for rows in wide:
         rows.resize(rows.shape[0], width)
-    return cast(csr_array, sparse.vstack(wide, format="csr"))
+    stacked: csr_array = sparse.vstack(wide, format="csr")
+    return stacked

@@ -35,6 +35,8 @@ BOOLEANS = {"true": 1.0, "false": 0.0}
 POINT, COMMA = DECIMALS = (".", ",")
 # Characters of a value that a message shows.
 MAX_SHOWN = 40
+# Strings that are read as numbers at a time; most columns of strings are known to be none after the first.
+STRINGS_AT_ONCE = 256
 # Thousands separators are read only where every group of digits but the first has three and the first does not begin
 # with a zero. Accountants write negative amounts in brackets.
 MONEY, DIGITS = "[$€£¥₹]", r"(?:\d+|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?:['’\xa0\u202f]\d{3})+|(?=\.\d))(?:\.\d*)?"
@@ -257,7 +259,12 @@ def _check_format(
     force: bool = False,
 ) -> NumberFormat | None:
     """Return a number format with the strings that mark missing values in it, None if it reads too few strings."""
-    numbers = np.array([parse_number(string, name) for string in strings], np.float64)
+    numbers = np.empty(len(strings))
+    for start in range(0, len(strings), STRINGS_AT_ONCE):
+        part = slice(start, start + STRINGS_AT_ONCE)
+        numbers[part] = [parse_number(string, name) for string in strings[part]]
+        if not force and _too_many_others(np.isnan(numbers[: part.stop]), counts, missing, policy):
+            return None
     number = ~np.isnan(numbers) & ~missing
     others = ~number & ~missing & (counts > 0)
     n_numbers, n_others = counts[number].sum(), counts[others].sum()
@@ -269,6 +276,16 @@ def _check_format(
         return None
     markers = [strings[at] for at in np.flatnonzero(others)[: policy.max_missing_markers].tolist()] if few else []
     return NumberFormat(name, tuple(markers))
+
+
+def _too_many_others(
+    unreadable: NDArray[np.bool_], counts: NDArray[np.int64], missing: NDArray[np.bool_], policy: SchemaPolicy
+) -> bool:
+    """Tell whether the first strings have so many that are no numbers that all others cannot make up for them."""
+    others = unreadable & ~missing[: unreadable.size] & (counts[: unreadable.size] > 0)
+    n_others, n_present = counts[: unreadable.size][others].sum(), counts[~missing].sum()
+    is_rare = n_others <= policy.max_unreadable_share * (n_present - n_others)
+    return bool(others.sum() > policy.max_missing_markers and not is_rare)
 
 
 def merges_integers(strings: Iterable[str], policy: SchemaPolicy = DEFAULT_POLICY) -> bool:

@@ -169,10 +169,12 @@ def fit_spark(
     --------
     >>> from opauc import OPAUC
     >>> from opauc.engines import fit_spark, score_spark
-    >>> def example(session):
-    ...     frame = session.createDataFrame([(0.0, "no"), (1.0, "no"), (4.0, "yes")], ["size", "bought"])
-    ...     model = fit_spark(OPAUC(), frame, label="bought")
-    ...     return score_spark(model, frame).select("size", "score")
+    >>> from pyspark.sql import SparkSession  # doctest: +SKIP
+    >>> spark = SparkSession.builder.getOrCreate()  # doctest: +SKIP
+    >>> frame = spark.createDataFrame([(0.0, "no"), (1.0, "no"), (4.0, "yes")], ["size", "bought"])  # doctest: +SKIP
+    >>> model = fit_spark(OPAUC(), frame, label="bought")  # doctest: +SKIP
+    >>> [row.bought for row in score_spark(model, frame).orderBy("score").collect()]  # doctest: +SKIP
+    ['no', 'no', 'yes']
     """
     check_sharded(model)
     named = given_classes(classes)
@@ -218,8 +220,9 @@ def score_spark(
     Examples
     --------
     >>> from opauc.engines import score_spark
-    >>> def best(model, frame):
-    ...     return score_spark(model, frame).orderBy("score", ascending=False).limit(10)
+    >>> best = score_spark(model, frame).orderBy("score", ascending=False).limit(10)  # doctest: +SKIP
+    >>> best.select("size").collect()  # doctest: +SKIP
+    [Row(size=4.0), Row(size=1.0), Row(size=0.0)]
     """
     scorer, raw, several = model._scorer(), model._columns, model.classes_.size > 2
     names = model._feature_names() if raw is None else [column.name for column in raw.columns]
