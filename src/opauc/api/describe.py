@@ -286,7 +286,9 @@ def terms_of(model: Model, otherwise: str | None = None) -> Terms:
     """
     if model.fit.family in TERMS and model.several_classes:
         raise only_two_classes(
-            "terms of a single score", model.classes.size, "in Python, explain, reasons and terms_ show each class (class_=...)"
+            "terms of a single score",
+            model.classes.size,
+            "in Python, explain, reasons and terms_ show each class (class_=...)",
         )
     return class_terms(model, otherwise)[0]
 
