@@ -62,6 +62,18 @@ def test_the_penalty_is_chosen_inside_the_pass(opauc, tmp_path):
     assert "penalties (alpha), pair_loss of 5 folds held out" in opauc("inspect", tmp_path / "model").out
 
 
+@pytest.mark.parametrize("n_misspelled", [0, 1, 3, 4])
+def test_a_class_of_hardly_any_rows_is_reported(opauc, tmp_path, n_misspelled):
+    labels = ["yes", "no"] * 100 + ["maybe"] * 50 + ["yse"] * n_misspelled
+    lines = [f"{i % 7},{label}" for i, label in enumerate(labels)]
+    (tmp_path / "typo.csv").write_text("\n".join(["a,kind", *lines]) + "\n")
+    ran = opauc("train", tmp_path / "typo.csv", "--label", "kind", "--solver", "exact", "-o", tmp_path / "model")
+    assert ran.code == 0, ran.err
+    rows = f"{n_misspelled} row{'s' if n_misspelled > 1 else ''}"
+    assert (f"opauc: warning: classes of hardly any rows: yse ({rows}); " in ran.err) == (0 < n_misspelled <= 3)
+    assert ("warning" in ran.err) == (0 < n_misspelled <= 3)
+
+
 @pytest.mark.parametrize("options", [("--n-jobs", "2"), ("--classes", "dog,cat,bee,ant")])
 def test_shards_and_named_classes_give_the_same_model(opauc, tmp_path, options):
     ran = opauc("train", "both.csv", "--label", "kind", "--solver", "exact", *options, "-o", tmp_path / "model")

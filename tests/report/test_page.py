@@ -17,10 +17,11 @@ from opauc.report.style import DARK, LIGHT
 from opauc.report.svg import Axis
 from opauc.report.text import breakable, outward, plain, safe, share
 from tests.report.browser import CHROMIUM, FLAGS, Tags, chromium, measure, svgs
+from tests.report.driver import Browser
 from tests.report.reports import HOSTILE, PAGES, bare_report, full_report, offset_report, rare_report
 
 # Printed sheets per page; three unless listed.
-SHEETS = {"additive": 6, "bare": 1}
+SHEETS = {"additive": 5, "bare": 1}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -176,6 +177,19 @@ def test_the_printed_page_has_few_sheets(tmp_path, name):
     )
     sheets = len(re.findall(rb"/Type /Page\b", printed.read_bytes()))
     assert 1 <= sheets <= SHEETS.get(name, 3)
+
+
+def test_print_unfolds_the_provenance(tmp_path):
+    (tmp_path / "page.html").write_text(render_report(full_report()), encoding="utf-8")
+    browser = Browser(tmp_path)
+    try:
+        browser.open(tmp_path / "page.html")
+        seen = "document.querySelector('.provenance table').checkVisibility()"
+        assert not browser.run(seen)
+        browser.send("Emulation.setEmulatedMedia", media="print")
+        assert browser.run(seen)
+    finally:
+        browser.close()
 
 
 def render_weights(rows, order="by standardized weight"):

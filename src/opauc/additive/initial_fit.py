@@ -24,6 +24,7 @@ from opauc.additive.constraints.fit import BasisConstraints
 from opauc.additive.crossed.search import CrossingRule, find_crossed_codes
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.groups.effects import GroupedFit, estimate_levels
+from opauc.additive.groups.tally import GroupTally
 from opauc.additive.initial_sample import (
     Sample,
     SampleRows,
@@ -401,11 +402,10 @@ def encode_rows(
 def first_levels(numbers: Floats, labels: Labels, max_columns: int, policy: GroupPolicy) -> GroupLevels:
     """Return the levels of the groups of rows next to as many columns as a basis may have; raise if none are ranked."""
     levels = GroupLevels.of(numbers, max_columns, policy)
-    ranked = levels.ranked(np.arange(labels.size), numbers)
-    if np.unique(labels[ranked]).size < 2:
+    if not GroupTally.empty(levels.size).update(levels.places(numbers), labels, None).summary.ranked:
         raise ParameterError(
-            Parameter("groups"), f": expected groups of {policy.min_rows} rows or more in the initial sample, and rows "
-            "of both classes in these; there are none, so that nothing can be ranked within groups",
+            Parameter("groups"), ": expected groups with rows of both classes in the initial sample; there are none, "
+            "so that nothing can be ranked within groups",
         )  # fmt: skip
     return levels
 

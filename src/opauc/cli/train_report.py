@@ -22,6 +22,9 @@ from opauc.linear.fit import LinearFit
 from opauc.linear.moments.within_groups import WithinGroupMoments
 from opauc.types import Json
 
+# Of more than two classes, those of at most so many rows are reported, this many by name: labels may be misspelled.
+RARE_CLASS_ROWS, LISTED_CLASSES = 3, 5
+
 
 def show_columns(profiles: Sequence[ColumnProfile], reporter: Reporter) -> None:
     """Show the inferred type of each column."""
@@ -39,6 +42,7 @@ def report_training(result: Training, output: Path, reporter: Reporter) -> None:
     assert model is not None, "the run was not stopped"
     reporter.skipped(result.bad_rows, result.first_bad)
     text, facts = DESCRIBERS[model.fit.family](model, model.fit, reporter)
+    _warn_of_rare_classes(model, reporter)
     reporter.say(
         "trained",
         f"{output}: {result.rows:,} rows ({described_classes(model)}), {text}, {result.seconds:.1f} s"
@@ -48,6 +52,20 @@ def report_training(result: Training, output: Path, reporter: Reporter) -> None:
         skipped=result.bad_rows, progressive_auc=result.auc and result.auc.auc,
         progressive_auc_limits=result.auc and result.auc[1:3],
     )  # fmt: skip
+
+
+def _warn_of_rare_classes(model: Model, reporter: Reporter) -> None:
+    """Warn of classes, of more than two, that have hardly any rows: a label may be misspelled."""
+    counts = zip(model.classes.tolist(), model.fit.counts, strict=True) if model.several_classes else ()
+    rare = [
+        f"{shown_label(label)} ({number_of(int(count), 'row')})" for label, count in counts if count <= RARE_CLASS_ROWS
+    ]
+    if rare:
+        more = f" and {len(rare) - LISTED_CLASSES} more" if len(rare) > LISTED_CLASSES else ""
+        reporter.warn(
+            f"classes of hardly any rows: {', '.join(rare[:LISTED_CLASSES])}{more}; if a label is misspelled, or the "
+            "column is not the label, correct that, or name the positive label (--positive)"
+        )
 
 
 def described_classes(model: Model) -> str:

@@ -223,8 +223,9 @@ def test_single_rows_of_groups_are_not_used():
     scores = model.decision_function(more)
     expected = model.fit(rows, labels, groups=users).decision_function(more)
     assert np.corrcoef(scores, expected)[0, 1] > 0.99
-    with pytest.raises(InputError, match="groups: expected groups of 2 rows or more"):
-        model.fit(rows, labels, groups=np.arange(3000))
+    for apart in (np.arange(3000), labels):  # rows by themselves, and groups of one class
+        with pytest.raises(InputError, match="groups: expected groups with rows of both classes"):
+            model.fit(rows, labels, groups=apart)
 
 
 def test_values_that_look_alike_are_one_group():

@@ -1,6 +1,9 @@
 """Exported C, compiled and run on rows."""
 
 import subprocess
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from opauc.exports.c.names import c_bytes
 
@@ -8,13 +11,15 @@ FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", 
 ESCAPES = ((b"\\", b"\\\\"), (b"\t", b"\\t"), (b"\n", b"\\n"), (b"\r", b"\\r"))
 
 
-def sanitizers(folder):
+@cache
+def sanitizers():
     """Return the flags of the sanitizers that the compiler has."""
-    (folder / "empty.c").write_text("int main(void) { return 0; }\n")
     flags = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-    command = ["cc", *flags, folder / "empty.c", "-o", folder / "empty"]
-    ran = subprocess.run(command, capture_output=True, check=False)
-    works = ran.returncode == 0 and subprocess.run([folder / "empty"], check=False).returncode == 0
+    with TemporaryDirectory() as folder:
+        program = Path(folder, "empty")
+        command = ["cc", *flags, "-x", "c", "-", "-o", program]
+        ran = subprocess.run(command, input=b"int main(void) { return 0; }\n", capture_output=True, check=False)
+        works = ran.returncode == 0 and subprocess.run([program], check=False).returncode == 0
     return flags if works else ()
 
 
@@ -22,7 +27,7 @@ def build(code, folder, *flags):
     """Return the program of exported C, which reads lines."""
     (folder / "model.c").write_text(code, encoding="ascii")
     program = folder / "model"
-    command = ["cc", *FLAGS, *sanitizers(folder), "-DOPAUC_MAIN", *flags, folder / "model.c", "-o", program, "-lm"]
+    command = ["cc", *FLAGS, *sanitizers(), "-DOPAUC_MAIN", *flags, folder / "model.c", "-o", program, "-lm"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[:2000]
     return program

@@ -93,16 +93,21 @@ class ColumnSchema:
         """Names of the numbers that a value becomes."""
         return [f"{self.name} {part}" for part in self.parts] or [self.name]
 
-    def with_categories(self, values: Column, source: str, policy: SchemaPolicy = DEFAULT_POLICY) -> ColumnSchema:
-        """Return the schema with new categories added, in the order of the rows."""
-        if self.kind != CATEGORY or len(self.categories) >= policy.max_categories:
-            return self
+    def learn(
+        self, values: Column, source: str, policy: SchemaPolicy = DEFAULT_POLICY
+    ) -> tuple[ColumnSchema, EncodedColumn]:
+        """Return the schema with new categories added, in the order of the rows, and the values as its numbers."""
+        if self.kind != CATEGORY:
+            return self, self.encode(values, source)
         strings, codes = self._codes(values, source)
+        if len(self.categories) >= policy.max_categories:
+            return self, self._encode_categories(strings, codes)
         present, first = np.unique(codes[codes >= 0], return_index=True)
         categories = dict(self.categories)
         for code in present[np.argsort(first)].tolist():
             categories.setdefault(strings[code], len(categories))
-        return replace(self, categories=categories)
+        after = replace(self, categories=categories)
+        return after, after._encode_categories(strings, codes)
 
     def with_sorted_categories(self, values: Column, source: str) -> ColumnSchema:
         """Return the schema with the categories of all rows, coded by their names: the order of rows plays no part."""
@@ -118,9 +123,7 @@ class ColumnSchema:
 
         plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
         if self.kind == CATEGORY:
-            strings, codes = self._codes(values, source)
-            numbers = np.array([self.categories.get(string, UNSEEN) for string in strings] + [np.nan])
-            return EncodedColumn(numbers[codes][:, None], 0)
+            return self._encode_categories(*self._codes(values, source))
         return self._encode_dates(plain, source) if self.kind == DATE else self._encode_numbers(plain, source)
 
     def unseen_categories(self, values: Column, source: str) -> tuple[int, list[str]]:
@@ -187,6 +190,10 @@ class ColumnSchema:
         if parts_of_type(plain.type) is None:
             raise InputError(f"{source}: column {self.name} holds {plain.type}, it was dates in the rows before")
         return EncodedColumn(date_numbers(plain, self.parts, f"{source}: column {self.name}"), unreadable)
+
+    def _encode_categories(self, strings: list[str], codes: NDArray[np.int32]) -> EncodedColumn:
+        numbers = np.array([self.categories.get(string, UNSEEN) for string in strings] + [np.nan])
+        return EncodedColumn(numbers[codes][:, None], 0)
 
     def _codes(self, values: Column, source: str) -> tuple[list[str], NDArray[np.int32]]:
         """Return the distinct strings of the column, and the index of each row's, -1 where it is missing."""

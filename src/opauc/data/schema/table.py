@@ -212,8 +212,11 @@ class TableSchema:
         """Encode the rows of one batch, infinite values included; `grow` gives codes to new categories."""
         columns = self.columns
         if grow and not self.frozen:
-            columns = tuple(column.with_categories(batch.column(column.name), source, policy) for column in columns)
-        encoded = {column.name: column.encode(batch.column(column.name), source) for column in columns}
+            learned = [column.learn(batch.column(column.name), source, policy) for column in columns]
+            columns = tuple(column for column, _ in learned)
+            encoded = {column.name: values for column, values in learned}
+        else:
+            encoded = {column.name: column.encode(batch.column(column.name), source) for column in columns}
         unreadable = {name: column.unreadable for name, column in encoded.items() if column.unreadable}
         rows = (
             np.column_stack([column.rows for column in encoded.values()]) if encoded else np.empty((batch.num_rows, 0))
