@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from experiments.interval_coverage import KINDS, distance
-from opauc.metrics import GroupAuc, MulticlassAuc, ranking_metric
+from opauc.metrics import ClassMean, GroupAuc, MulticlassAuc, ranking_metric
 from opauc.metrics.exact_auc import Flags
 from opauc.metrics.ranking_metric import RankingMetric
 from opauc.types import Floats
@@ -114,6 +114,29 @@ def multiclass_coverage(average: str, n_per_class: tuple[int, ...], runs: int, s
     return Found.of(found, float(ndtr(1 / np.sqrt(2))))
 
 
+def class_mean_coverage(name: str, n_per_class: tuple[int, ...], runs: int, seed: int = 0) -> Found:
+    """The same for a metric of each class against the rest, and for the mean over the classes.
+
+    >>> bool(class_mean_coverage("ap", (20, 20, 20), 40).coverage > 0.85)
+    True
+    """
+    rng, metric = np.random.default_rng(seed), ClassMean(ranking_metric(name))
+    labels, n_classes = np.repeat(np.arange(len(n_per_class)), n_per_class), len(n_per_class)
+    found: list[tuple[float, ...]] = []
+    for _ in range(runs):
+        scores = rng.normal(size=(labels.size, n_classes)) + 1.5 * (labels[:, None] == np.arange(n_classes))
+        found.append(metric.intervals(labels, scores).mean)
+    grid = ndtri((np.arange(GRID) + 0.5) / GRID)
+    quantiles, is_positive = np.append(grid + 1.5, grid), np.arange(2 * GRID) < GRID
+    truths = [
+        ranking_metric(name)(
+            is_positive, quantiles, np.where(is_positive, positives, labels.size - positives) / GRID
+        )
+        for positives in n_per_class
+    ]  # fmt: skip
+    return Found.of(found, float(np.mean(truths)))
+
+
 def group_coverage(weight: str, n_groups: int, runs: int, seed: int = 0) -> Found:
     """The same for the mean AUC within groups of 2 to 20 rows, whose base rates and AUCs differ."""
     rng, metric = np.random.default_rng(seed), GroupAuc(weight)
@@ -191,11 +214,14 @@ def metric_lines(runs: int) -> Iterator[str]:
 
 
 def class_lines(runs: int) -> Iterator[str]:
-    """The mean AUC of several classes."""
-    yield "| rows of each class | auc_ovo | auc_ovr |"
-    yield "| --- | --- | --- |"
+    """The mean AUC of several classes, and the mean over classes of other metrics."""
+    names = ("ap", "pauc@0.2", "precision@0.1", "recall@0.1")
+    yield f"| rows of each class | auc_ovo | auc_ovr | {' | '.join(names)} |"
+    yield "| --- " * (3 + len(names)) + "|"
     for sizes in ((20, 20, 20), (20, 100, 500), (50, 50, 50, 50, 50)):
-        yield f"| {sizes} | {cells(multiclass_coverage(average, sizes, runs) for average in ('ovo', 'ovr'))} |"
+        aucs = (multiclass_coverage(average, sizes, runs) for average in ("ovo", "ovr"))
+        means = (class_mean_coverage(name, sizes, runs) for name in names)
+        yield f"| {sizes} | {cells(aucs)} | {cells(means)} |"
 
 
 def group_lines(runs: int) -> Iterator[str]:

@@ -21,7 +21,7 @@ from sklearn.utils import get_tags
 
 from opauc.additive.gam import OnePassGAM
 from opauc.core.extras import needed
-from opauc.core.fit import only_two_classes
+from opauc.core.labels import MAX_CLASSES
 from opauc.core.parameters import Count, check_param
 from opauc.data.formats.memory import label_array
 from opauc.data.frames import of_one_kind, table_of_columns, to_table, with_text_names
@@ -61,8 +61,9 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         trained further.
     batch_size : int, default=1000
         Rows of a batch.
-    classes : tuple of two labels, default=None
-        Both labels; None is those of a fitted estimator, else (False, True). The greater one is the positive class.
+    classes : tuple of labels, default=None
+        All labels, of two or more classes; None is those of a fitted estimator, else (False, True). Of two the greater
+        one is the positive class.
 
     Examples
     --------
@@ -76,7 +77,7 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
     """
 
     def __init__(
-        self, estimator: Any = None, batch_size: int = 1000, classes: tuple[Hashable, Hashable] | None = None
+        self, estimator: Any = None, batch_size: int = 1000, classes: tuple[Hashable, ...] | None = None
     ) -> None:
         self.estimator = estimator
         self.batch_size = batch_size
@@ -93,6 +94,10 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         self._preliminary: Any = None
         self._n_preliminary = 0
 
+    @property
+    def _multiclass(self) -> bool:
+        return len(self._labels_by_value) > 2
+
     def learn_one(self, x: Features, y: Hashable) -> None:
         """Add a row to the batch, and train on the batch if it is complete.
 
@@ -102,7 +107,7 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
             Values by the names of the features: numbers, and strings, dates, booleans and None where the estimator
             takes tables.
         y : label
-            One of the two labels.
+            One of the labels.
 
         Raises
         ------
@@ -161,7 +166,7 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         Returns
         -------
         probabilities : dict
-            One half each before there are rows of both classes.
+            All the same before there are rows of two classes.
 
         Examples
         --------
@@ -172,7 +177,7 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         return dict(zip(self._labels_by_value, self._probabilities([self._checked(x)])[0].tolist(), strict=True))
 
     def predict_one(self, x: Features, **_: Any) -> Hashable:
-        """Return the label that the estimator predicts: the negative one before there are rows of both classes.
+        """Return the label that the estimator predicts: the first one before there are rows of two classes.
 
         Parameters
         ----------
@@ -184,7 +189,7 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         Returns
         -------
         label : label
-            One of the two labels.
+            One of the labels.
 
         Examples
         --------
@@ -281,7 +286,7 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
     def _probabilities(self, rows: Sequence[Row]) -> Floats:
         model, features = self._current()
         if model is None or not rows:
-            return np.full((len(rows), 2), 0.5)
+            return np.full((len(rows), len(self._labels_by_value)), 1.0 / len(self._labels_by_value))
         return np.asarray(model.predict_proba(_input_of(rows, features, self._takes_tables)))
 
     def _predicted(self, rows: Sequence[Row]) -> list[Hashable]:
@@ -292,11 +297,12 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         return [self._labels_by_value[label] for label in labels]
 
     def _current(self) -> tuple[Any, Sequence[str]]:
-        """Return the model that predicts and its features; None where there are no rows of both classes."""
+        """Return the model that predicts and its features; None where there are no rows of two classes."""
         if not self._is_begun:
             self._fit_preliminary()
             return self._preliminary, _feature_names(self._rows[: self._n_preliminary])
-        return (self._trained if self._trained._fitted.counts.all_seen else None), self._features
+        n_seen = sum(count > 0.0 for count in self._trained._fitted.counts)
+        return (self._trained if n_seen > 1 else None), self._features
 
     def _fit_preliminary(self) -> None:
         """Fit the preliminary model to the first rows, if there are enough new ones."""
@@ -304,14 +310,15 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         if n_rows == self._n_preliminary:
             return
         self._n_preliminary = n_rows
-        if len(set(self._labels[:n_rows])) == 2:
+        if len(set(self._labels[:n_rows])) > 1:
             rows = self._rows[:n_rows]
             self._preliminary = clone(self._trained)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of few rows, which the estimator will give of more
                 self._preliminary.partial_fit(
-                    _input_of(rows, _feature_names(rows), self._takes_tables), self._label_array(self._labels[:n_rows])
-                )
+                    _input_of(rows, _feature_names(rows), self._takes_tables), self._label_array(self._labels[:n_rows]),
+                    self._label_array(self._labels_by_value),
+                )  # fmt: skip
 
     def _checked(self, x: Features) -> Row:
         """Return a row with names that are strings; raise where a value cannot be read."""
@@ -331,8 +338,9 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
 
     def _label(self, y: Hashable) -> Hashable:
         if y not in self._labels_by_value:
-            first, second = self._labels_by_value
-            raise InputError(f"expected the label {first!r} or {second!r}, got {y!r}; ", Parameter("classes"))
+            first, *others, last = map(repr, self._labels_by_value)
+            known = f"{', '.join([first, *others])} or {last}"
+            raise InputError(f"expected the label {known}, got {y!r}; ", Parameter("classes"))
         return self._labels_by_value[y]
 
     def _label_array(self, labels: Iterable[Hashable]) -> Any:
@@ -352,15 +360,15 @@ def _check_estimator(estimator: Any) -> None:
         )
 
 
-def _labels(classes: tuple[Hashable, Hashable] | None, fitted: Any) -> list[Hashable]:
-    """Return the negative and the positive label."""
+def _labels(classes: tuple[Hashable, ...] | None, fitted: Any) -> list[Hashable]:
+    """Return the sorted labels, of two the negative and the positive one."""
     known = None if fitted is None else fitted.classes_.tolist()
-    if known is not None and len(known) > 2:
-        raise only_two_classes("RiverClassifier", len(known), "use the estimator itself")
     given: Any = (known or (False, True)) if classes is None else classes
-    labels: list[Hashable] = sorted(given) if len({*given}) == 2 else []
+    is_distinct = 2 <= len({*given}) == len(given) <= MAX_CLASSES
+    labels: list[Hashable] = sorted(given) if is_distinct else []
     if not labels or (known is not None and labels != known):
-        raise ParameterError(Parameter("classes", classes), f": expected {'two labels' if known is None else known}")
+        expected = f"two to {MAX_CLASSES} labels" if known is None else known
+        raise ParameterError(Parameter("classes", classes), f": expected {expected}")
     return labels
 
 

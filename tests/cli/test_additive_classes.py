@@ -99,9 +99,8 @@ def test_each_class_is_inspected(trained):
     "words",
     [
         ("predict", "model", "test.csv", "--reasons", "2"),
-        ("export", "model", "-o", "model.json"),
+        ("export", "model", "-o", "card.csv"),
         ("constrain", "model", "--increasing", "age"),
-        ("evaluate", "model", "test.csv", "--report", "page.html"),
         ("train", "train.csv", "--label", "level", "--by", "city", "-o", "cube"),
     ],
 )

@@ -3,15 +3,17 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import average_precision_score, log_loss, roc_auc_score
 
 import opauc as library
+from opauc.metrics import MulticlassAuc
 from tests.problems import several_problem
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
@@ -29,6 +31,7 @@ def folder(tmp_path_factory):
     parts["many"] = table.assign(kind=np.arange(1200) % 101)
     parts["cased"] = table.assign(kind=np.where(np.arange(1200) == 1, "Ant", table.kind))
     parts["lacking"] = table[table.kind != "cat"]
+    parts["rare"] = table.assign(kind=np.where(np.arange(1200) == 7, "elk", table.kind))
     parts["sorted"] = table.sort_values("kind")
     for name, part in parts.items():
         part.to_csv(folder / f"{name}.csv", index=False)
@@ -122,21 +125,27 @@ def test_classes_are_named_where_the_first_rows_do_not_show_them(opauc, tmp_path
             "threshold one.opauc two.csv --at-fpr 0.1",
             "supported by a threshold, here there are 4 classes; opauc predict",
         ),
+        ("report one.opauc lacking.csv -o page.html", "lacking.csv: AUC needs rows of every class, got "),
         (
-            "report one.opauc two.csv -o page.html",
-            "supported by the report page, here there are 4 classes; opauc evalua",
+            "evaluate one.opauc two.csv --metric precision@900",
+            "--metric: precision@900: k=900 is more than the 600 rows",
         ),
-        (
-            "evaluate one.opauc two.csv --report page.html",
-            "supported by --report, here there are 4 classes; leave it out",
-        ),
-        ("evaluate one.opauc two.csv --metric ap", "supported by --metric"),
+        ("evaluate one.opauc two.csv --within kind", "--within: no group has rows labeled ant, bee, cat, dog and rows"),
         ("evaluate one.opauc two.csv --engine dask", "supported by --engine"),
         ("evaluate one.opauc lacking.csv", "lacking.csv: AUC needs rows of every class, got "),
         ("evaluate one.opauc new.csv", "new.csv, line 6: label elk is none of the 4 classes"),
         ("update one.opauc new.csv -o other.opauc", "new.csv, line 6: label elk is none of the 4 classes"),
-        ("export one.opauc -o model.json", "supported by exports, here there are 4 classes; save the model"),
-        ("compare one.csv --label kind --methods exact", "name the positive one"),
+        (
+            "export one.opauc -o card.csv",
+            "supported by the format scorecard, here there are 4 classes; json, js, c, onnx, sql",
+        ),
+        ("export one.opauc -o model.c --reasons 2", "supported by --reasons 2, here there are 4 classes; leave it out"),
+        (
+            "compare one.csv --label kind --methods gam,sgd",
+            "supported by --methods sgd, here there are 4 classes; gam, lightgbm, exact, exact_cv, logistic_regression "
+            "take more",
+        ),
+        ("compare rare.csv --label kind --methods exact", "comparing needs rows of every class "),
     ],
 )
 def test_mistakes_are_one_line(opauc, arguments, line):
@@ -217,3 +226,76 @@ def test_inspection_names_the_class_of_each_weight(opauc):
 def test_whole_numbers_are_classes(opauc, tmp_path):
     assert opauc("train", "numbers.csv", "--label", "kind", "--solver", "exact", "-o", tmp_path / "model").code == 0
     assert library.load(tmp_path / "model").classes_.tolist() == [0, 1, 2, 3]
+
+
+def test_metrics_and_groups_are_shown_for_each_class(opauc):
+    arguments = ("evaluate", "one.opauc", "two.csv", "--metric", "ap,pauc@0.2", "--by", "a", "--against", "both.opauc")
+    facts = json.loads(opauc(*arguments, "--json").out.splitlines()[-1])
+    scores, labels = (
+        library.load("one.opauc").decision_function(pd.DataFrame(ROWS[600:], columns=list("abcd"))),
+        LABELS[600:],
+    )
+    precisions = [average_precision_score(labels == k, scores[:, k]) for k in range(4)]
+    assert_allclose([facts["class_metrics"]["ap"][name]["value"] for name in NAMES], precisions, rtol=1e-9)
+    assert_allclose(facts["metrics"]["ap"]["value"], np.mean(precisions), rtol=1e-9)
+    areas = [roc_auc_score(labels == k, scores[:, k], max_fpr=0.2) for k in range(4)]
+    assert_allclose([facts["class_metrics"]["pauc@0.2"][name]["value"] for name in NAMES], areas, rtol=1e-9)
+    assert set(facts["differences"]) == {"ap", "pauc@0.2"}
+    assert facts["by"] == "a"
+    edges = np.quantile(ROWS[600:, 0], [0.2, 0.4, 0.6, 0.8])
+    bands = np.searchsorted(edges, ROWS[600:, 0], side="right")
+    for number, group in enumerate(facts["groups"]):
+        rows = bands == number
+        assert group["rows"] == rows.sum()
+        assert group["rows_of"] == {name: int(np.sum(labels[rows] == k)) for k, name in enumerate(NAMES.tolist())}
+        if group["auc_ovo"] is not None and all(group["rows_of"].values()):
+            expected = roc_auc_score(labels[rows], np.exp(scores[rows]), multi_class="ovo")
+            assert_allclose(group["auc_ovo"]["value"], expected, rtol=1e-9)
+    shown = " ".join(opauc(*arguments).out.split())
+    ap = facts["metrics"]["ap"]
+    assert f"mean over classes of average precision {ap['value']:.4f}, 95 % interval {ap['low']:.4f}" in shown
+    assert "partial AUC, FPR ≤ 0.2, by class" in shown
+    assert "ap, minus that of both.opauc" in shown
+    assert "by a" in shown
+
+
+def cells_of(page, section):
+    """The cells of the rows of a table of the page, by the name of the row."""
+    part = page[page.index(f'<section class="groups" id="{section}">') :]
+    part = part[: part.index("</tbody>")]
+    rows = re.findall(r'<tr><th scope="row"><bdi>([^<]*)</bdi></th>(.*?)</tr>', part)
+    return {name: re.findall(r'<td class="number[^"]*">([^<]*)</td>', cells) for name, cells in rows}
+
+
+def test_the_report_page_has_the_classes_and_their_pairs(opauc, tmp_path):
+    ran = opauc("evaluate", "one.opauc", "two.csv", "--metric", "ap", "--report", tmp_path / "page.html")
+    assert str(tmp_path / "page.html") in ran.out.replace("\n", "").replace(" ", "")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    scores, labels = (
+        library.load("one.opauc").decision_function(pd.DataFrame(ROWS[600:], columns=list("abcd"))),
+        LABELS[600:],
+    )
+    classes, pairs = cells_of(page, "classes"), cells_of(page, "pairs")
+    for k, name in enumerate(NAMES.tolist()):
+        assert int(classes[name][0]) == np.sum(labels == k)
+        assert float(classes[name][3]) == pytest.approx(roc_auc_score(labels == k, scores[:, k]), abs=1e-4)
+        assert float(classes[name][5]) == pytest.approx(average_precision_score(labels == k, scores[:, k]), abs=1e-4)
+        for other in range(4):
+            rows = np.isin(labels, (k, other))
+            expected = "" if k == other else f"{roc_auc_score(labels[rows] == k, scores[rows, k]):.3f}"
+            assert pairs[name][other] == expected
+    area = MulticlassAuc().interval(labels, scores)
+    assert f'<p class="auc">{area.value:.4f}</p>' in page
+    assert f"{area.low:.4f} to {area.high:.4f}" in page
+    assert "alarm" not in re.findall(r"<body>.*", page, re.DOTALL)[0]
+
+
+def test_the_report_says_that_rows_were_training_rows(opauc, tmp_path):
+    ran = opauc("report", "one.opauc", "one.csv", "-o", tmp_path / "page.html")
+    assert ran.code == 0, ran.err
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "trained on all rows of this page: one.csv" in page
+    library.evaluate("one.opauc", "two.csv", report=tmp_path / "other.html", by="a")
+    page = (tmp_path / "other.html").read_text(encoding="utf-8")
+    assert "By a" in page
+    assert "Largest weights" in page

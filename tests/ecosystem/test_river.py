@@ -10,9 +10,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
 import opauc
 from opauc.errors import InputError, ParameterError
+from tests.problems import several_problem
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -218,7 +220,7 @@ def test_a_batch_that_cannot_be_trained_on_stays_and_does_not_grow():
     ("options", "words"),
     [
         ({"batch_size": 0}, "batch_size"),
-        ({"classes": (1, 1)}, "classes=\\(1, 1\\): expected two labels"),
+        ({"classes": (1, 1)}, "classes=\\(1, 1\\): expected two to 100 labels"),
         ({"estimator": opauc.OPAUC().fit([[0.0], [1.0]], [0, 1])}, "estimator: was fitted to an array"),
         ({"estimator": preprocessing.StandardScaler()}, "estimator: expected an estimator of opauc"),
     ],
@@ -226,6 +228,43 @@ def test_a_batch_that_cannot_be_trained_on_stays_and_does_not_grow():
 def test_a_wrong_parameter_is_named(options, words):
     with pytest.raises((ParameterError, ValueError), match=words):
         RiverClassifier(**options)
+
+
+@pytest.mark.parametrize("estimator", [opauc.OPAUC(), opauc.OnePassGAM(init_size=150, random_state=0)])
+def test_several_classes_are_learned_as_by_the_estimator(estimator):
+    rows, labels = several_problem(2, 400, 3, 3)
+    kinds = np.array(["ant", "bee", "cat"])[labels]
+    stream = [({f"x{j}": value for j, value in enumerate(row)}, kind) for row, kind in zip(rows, kinds, strict=True)]
+    model = RiverClassifier(estimator, batch_size=100, classes=("cat", "ant", "bee"))
+    assert model._multiclass
+    first = model.predict_proba_one(stream[0][0])
+    assert first == pytest.approx({"ant": 1 / 3, "bee": 1 / 3, "cat": 1 / 3})
+    accuracy = metrics.Accuracy()
+    for x, y in stream:
+        accuracy.update(y, model.predict_one(x))
+        model.learn_one(x, y)
+    assert accuracy.get() > 0.5
+    direct = clone(estimator)
+    for begin in range(0, 400, 100):
+        part = slice(begin, begin + 100)
+        frame = pd.DataFrame(rows[part], columns=["x0", "x1", "x2"])
+        direct.partial_fit(frame, kinds[part], classes=["ant", "bee", "cat"])
+    expected = dict(zip(direct.classes_, direct.predict_proba(pd.DataFrame([stream[7][0]]))[0], strict=True))
+    assert model.predict_proba_one(stream[7][0]) == pytest.approx(expected, abs=1e-9)
+    assert model.predict_one(stream[7][0]) == direct.predict(pd.DataFrame([stream[7][0]]))[0]
+    with pytest.raises(InputError, match="expected the label 'ant', 'bee' or 'cat', got 'dog'; classes"):
+        model.learn_one(stream[0][0], "dog")
+    assert not RiverClassifier(estimator)._multiclass
+
+
+def test_a_fitted_estimator_of_several_classes_learns_on():
+    rows, labels = several_problem(2, 400, 3, 3)
+    frame = pd.DataFrame(rows, columns=["x0", "x1", "x2"])
+    fitted = opauc.OnePassGAM(init_size=150, random_state=0).fit(frame[:300], labels[:300])
+    model = RiverClassifier(fitted, batch_size=100)
+    model.learn_many(frame[300:], labels[300:])
+    expected = fitted.partial_fit(frame[300:], labels[300:]).predict_proba(frame[:5])
+    assert model.predict_proba_many(frame[:5]).to_numpy() == pytest.approx(expected, abs=1e-9)
 
 
 def test_labels_of_a_fitted_estimator_are_its_own():

@@ -6,6 +6,7 @@ import threading
 import time
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -44,6 +45,17 @@ def slow(path, part, rows, labels):
 def table():
     """A raw table, of which a part makes a basis."""
     return raw_table(2400).drop(columns=["empty", "always", "name", "id"])
+
+
+def test_an_additive_model_of_several_classes_is_that_of_one_partition(client, table):
+    kinds = np.where(table["bought"].astype(str) == str(table["bought"].iloc[0]), "one", "other")
+    table = table.assign(bought=np.where(table["age"].rank() > 1700, "old", kinds))
+    words, labels = table.drop(columns="bought"), table["bought"].to_numpy()
+    found = fit_dask(OnePassGAM(**SETTINGS), dd.from_pandas(table, npartitions=5), "bought", client=client)
+    assert found.classes_.tolist() == ["old", "one", "other"]
+    assert sum(found._fitted.counts) == len(table)
+    one = fit_dask(OnePassGAM(**SETTINGS), [delayed((words, labels))], client=client)
+    assert_allclose(one.decision_function(words), found.decision_function(words), rtol=0, atol=1e-7)
 
 
 def test_an_additive_model_of_frames_and_chunks_is_that_of_one_partition(client, table):

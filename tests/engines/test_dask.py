@@ -17,8 +17,14 @@ from opauc import OPAUC, OPAUCCV
 from opauc.baselines import OAM
 from opauc.engines.partitions import PartitionPlan, adopt_shards
 from opauc.engines.scheduler import merge_in_pairs
-from opauc.errors import EngineError, IncompatibleMomentsError, InputError, UnsupportedOperationError
-from tests.problems import problem
+from opauc.errors import (
+    EngineError,
+    IncompatibleMomentsError,
+    InputError,
+    ParameterError,
+    UnsupportedOperationError,
+)
+from tests.problems import problem, several_problem
 
 dask = pytest.importorskip("dask", reason="dask is not installed: opauc[dask]")
 da = pytest.importorskip("dask.array", reason="dask is not installed: opauc[dask]")
@@ -201,7 +207,7 @@ def test_bad_input_is_one_clear_line(client, rows):
     with pytest.raises(ValueError, match="Input X contains NaN"):
         fit_dask(OPAUC(), X * np.nan, y, client=client)
     with pytest.raises(ValueError, match="Only binary classification is supported"):
-        fit_dask(OPAUC(), X, da.from_array(np.arange(N_ROWS) % 3, chunks=400), client=client)
+        fit_dask(OPAUC(solver="sgd"), X, da.from_array(np.arange(N_ROWS) % 3, chunks=400), client=client)
     with pytest.raises(UnsupportedOperationError, match="'sgd' processes rows one after the other"):
         fit_dask(OPAUC(solver="sgd"), X, y, client=client)
     with pytest.raises(InputError, match="the labels of files are in them"):
@@ -210,6 +216,40 @@ def test_bad_input_is_one_clear_line(client, rows):
         fit_dask(OPAUC(), [delayed(rows[0])], client=client)
     with pytest.raises(UnsupportedOperationError, match="OAM cannot train in shards"):
         fit_dask(OAM(), X, y, client=client)
+
+
+@pytest.mark.parametrize("chunks", CUTS)
+@pytest.mark.parametrize("model", [OPAUC(alpha=1e-3), OPAUCCV()], ids=["exact", "cross-validated"])
+def test_several_classes_give_the_weights_of_one_process(client, model, chunks):
+    rows, labels = several_problem(5, N_ROWS, 5, 4)
+    names = np.array(["ant", "bee", "cat", "dog"])[labels]
+    whole = type(model)(**model.get_params()).fit(rows, names)
+    found = fit_dask(model, *cut(rows, names, chunks), client=client)
+    assert found.classes_.tolist() == ["ant", "bee", "cat", "dog"]
+    assert_allclose(found.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
+    assert_allclose(found.predict_proba(rows[:50]), whole.predict_proba(rows[:50]), rtol=1e-8)
+
+
+def test_classes_that_come_late_are_named(client):
+    rows, labels = several_problem(5, N_ROWS, 5, 3)
+    order = np.argsort(labels, kind="stable")
+    X, y = cut(rows[order], labels[order], (200, 5))
+    with pytest.raises(ValueError, match=r"besides the classes 0 and 1; .* give all of them at the start"):
+        fit_dask(OPAUC(), X, y, client=client)
+    found = fit_dask(OPAUC(alpha=1e-3), X, y, classes=[2, 1, 0], client=client)
+    assert_allclose(found.coef_, OPAUC(alpha=1e-3).fit(rows, labels).coef_, rtol=1e-8, atol=1e-10)
+    with pytest.raises(InputError, match="OPAUC needs rows of every class, got 1200 rows of fewer"):
+        fit_dask(OPAUC(), X, y, classes=[0, 1, 2, 3], client=client)
+    with pytest.raises(ParameterError, match=r"^classes: classes must be 2 to 100 distinct labels, got 1"):
+        fit_dask(OPAUC(), X, y, classes=[1], client=client)
+
+
+def test_files_of_several_classes_give_the_weights_of_one_process(client, tmp_path):
+    rows, labels = several_problem(5, N_ROWS, 5, 3)
+    table = pd.DataFrame(rows, columns=NAMES).assign(label=labels)
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    found = fit_dask(OPAUC(alpha=1e-3), tmp_path / "rows.csv", client=client)
+    assert_allclose(found.coef_, OPAUC(alpha=1e-3).fit(rows, labels).coef_, rtol=1e-8, atol=1e-10)
 
 
 def test_frames_of_other_columns_are_refused(client, rows):

@@ -21,7 +21,7 @@ from opauc.engines.scheduler import merge_in_pairs, quiet
 from opauc.errors import EngineError, InputError, UnsupportedOperationError
 from tests.engines.merged_values import numbered
 from tests.engines.test_additive_partitions import Cut
-from tests.problems import problem
+from tests.problems import problem, several_problem
 from tests.tables import raw_table, write_csv
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: opauc[spark]")
@@ -69,6 +69,24 @@ def test_columns_give_the_weights_and_names_of_one_process(frame, rows, model):
     assert_allclose(found.coef_, type(model)(**model.get_params()).fit(*rows).coef_, rtol=1e-10, atol=1e-12)
     assert found.feature_names_in_.tolist() == NAMES
     assert found.classes_.tolist() == [0, 1]
+
+
+def test_several_classes_give_the_weights_of_one_process_and_an_array_of_scores(scheduler):
+    from opauc.engines import score_spark
+
+    rows, labels = several_problem(5, 600, 4, 3)
+    given = [(*map(float, row), f"class {label}") for row, label in zip(rows, labels, strict=True)]
+    frame = scheduler.session.createDataFrame(given, [*NAMES, "label"]).cache()
+    whole = OPAUC(alpha=1e-3).fit(rows, [f"class {label}" for label in labels])
+    found = fit_spark(OPAUC(alpha=1e-3), frame)
+    assert found.classes_.tolist() == ["class 0", "class 1", "class 2"]
+    assert_allclose(found.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
+    scored = score_spark(found, frame).toPandas()
+    assert_allclose(np.stack(scored["score"]), found.decision_function(scored[NAMES]), rtol=1e-12)
+    named = fit_spark(OPAUC(alpha=1e-3), frame, classes=["class 0", "class 1", "class 2"])
+    assert_array_equal(named.coef_, found.coef_)
+    with pytest.raises(InputError, match="OPAUC needs rows of every class"):
+        fit_spark(OPAUC(), frame, classes=["class 0", "class 1", "class 2", "class 3"])
 
 
 def test_partitions_play_no_part_however_many_empty_or_of_one_class(frame, rows):
@@ -267,8 +285,8 @@ def test_bad_input_is_one_clear_line(frame):
         fit_spark(OPAUC(), frame, "y")
     with pytest.raises(InputError, match=r"rows of two classes are needed, got \[0\]"):
         fit_spark(OPAUC(), frame.where("label = 0"))
-    with pytest.raises(InputError, match="labels must be of two classes"):
-        fit_spark(OPAUC(), frame.withColumn("label", F.col("label") + F.floor(F.rand(0) * 3)))
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        fit_spark(OPAUC(), frame.withColumn("label", F.col("label") + F.rand(0)))
     with pytest.raises(ValueError, match=r"Input X contains NaN\."):
         fit_spark(OPAUC(), frame.withColumn("a", F.lit(float("nan"))))
     with pytest.raises(InputError, match="labels are missing"):

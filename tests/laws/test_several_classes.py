@@ -16,7 +16,7 @@ from sklearn.utils import get_tags
 import opauc
 from opauc import OPAUC, OPAUCCV, OnePassGAM
 from opauc.core.registry import ESTIMATORS
-from opauc.errors import IncompatibleMomentsError, UnsupportedOperationError
+from opauc.errors import IncompatibleMomentsError, InputError, UnsupportedOperationError
 from opauc.metrics import MulticlassAuc
 from opauc.types import ClassCounts
 from tests.problems import several_problem
@@ -244,10 +244,33 @@ def test_a_threshold_is_for_two_classes(model):
 
 
 @everyone
-def test_a_scorer_of_single_rows_is_for_two_classes(model):
+def test_a_scorer_of_single_rows_gives_those_of_the_model_to_the_bit(model):
     fitted = clone(model).fit(ROWS, LABELS)
-    with pytest.raises(UnsupportedOperationError, match="by a scorer of single rows, here there are 4 classes; dec"):
+    scorer = fitted.class_scorer()
+    assert_array_equal(scorer.score_rows(ROWS[:40]), fitted.decision_function(ROWS[:40]))
+    for row in ROWS[:10]:
+        assert_array_equal(scorer.scores(row), fitted.decision_function(row[None])[0])
+        assert_array_equal(scorer.probabilities(row.tolist()), fitted.predict_proba(row[None])[0])
+        assert scorer.label(row) == fitted.predict(row[None])[0]
+    assert scorer.classes == tuple(fitted.classes_.tolist())
+    with pytest.raises(InputError, match="expected one row"):
+        scorer.scores(ROWS[:2])
+    with pytest.raises(UnsupportedOperationError, match="supported by scorer, here there are 4 classes; class_scorer"):
         fitted.scorer()
+    with pytest.raises(UnsupportedOperationError, match="class_scorer is for more than two classes; scorer is"):
+        clone(model).fit(ROWS, LABELS > 1).class_scorer()
+
+
+@everyone
+def test_a_scorer_of_named_rows_stays_as_it_is(model):
+    frame = pd.DataFrame(ROWS, columns=[f"feature {j}" for j in range(ROWS.shape[1])])
+    fitted = clone(model).fit(frame, LABELS)
+    scorer, records = fitted.class_scorer(), frame[:20].to_dict("records")
+    before = fitted.decision_function(frame[:20])
+    assert_array_equal(scorer.score_rows(records), before)
+    fitted.partial_fit(frame[:100] + 1.0, LABELS[:100])
+    assert_allclose([scorer.scores(record) for record in records], before, rtol=1e-12)
+    assert (fitted.class_scorer().score_rows(records) != before).any()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from opauc.api.methods import MethodNames
 from opauc.api.observer import CallbackObserver, Observer, Progress
 from opauc.api.train import report_columns
 from opauc.core.batch import Batch
-from opauc.core.labels import ClassLabels, batches_with_classes
+from opauc.core.labels import ClassLabels, batches_with_classes, listed_labels, shown_label
 from opauc.core.row_blocks import widen_rows
 from opauc.data import BadRows, DataStream, OneHotState, ReadOptions
 from opauc.data.encode.number_features import NumberFeatures
@@ -30,6 +30,7 @@ from opauc.data.schema.infer import ColumnProfile
 from opauc.data.sources import STANDARD_INPUT
 from opauc.errors import InputError, Parameter, ParameterError
 from opauc.metrics import Compared, HeldOut, NumberedRows, RankingMetric, compare_on_stream
+from opauc.metrics.class_runner import compare_classes_on_stream
 from opauc.metrics.exact_auc import Flags
 from opauc.metrics.metric_names import ranking_metrics
 from opauc.types import Floats, Rows, random_key
@@ -80,7 +81,8 @@ def compare(
     Returns
     -------
     compared : list of Compared
-        AUC, interval, p-value against the best and seconds of each method, the best first.
+        AUC, interval, p-value against the best and seconds of each method, the best first. Of more than two classes
+        the AUC is the mean over pairs of classes, and metrics are means over the classes.
 
     Examples
     --------
@@ -94,8 +96,9 @@ def compare(
     """
     paths = paths_of(data)
     reading = ReadOptions(**{**options, **({} if label is None else {"label": label})})
+    labels = ClassLabels.announced(positive=positive, several=True)
     return run_comparison(
-        paths, reading, methods, HeldOut(held_out, random_state), ClassLabels.announced(positive=positive),
+        paths, reading, methods, HeldOut(held_out, random_state), labels,
         bad_rows or BadRows(), CallbackObserver(on_progress), features_only=bool(FEATURE_OPTIONS & set(options)),
         metrics=ranking_metrics(metrics),
     )  # fmt: skip
@@ -130,8 +133,19 @@ def run_comparison(
         report_columns(passes.column_profiles, observer)
         if on_columns is not None:
             on_columns(passes.column_profiles)
-    of_tables = names.table_methods(passes.categorical)
-    return list(compare_on_stream(names.feature_methods(), passes.read, split, of_tables=of_tables, metrics=metrics))
+    classes = passes.find_classes()
+    names = names.taking(len(classes), asked=methods is not None)
+    of_tables = names.table_methods(passes.categorical, len(classes))
+    if len(classes) == 2:
+        return list(
+            compare_on_stream(names.feature_methods(), passes.read, split, of_tables=of_tables, metrics=metrics)
+        )
+    observer.say(
+        "classes", f"{len(classes)} classes: {listed_labels(classes)}; AUC is the mean over pairs of classes",
+        classes=list(classes),
+    )  # fmt: skip
+    of_features = names.feature_methods(len(classes))
+    return compare_classes_on_stream(of_features, passes.read, split, classes, of_tables=of_tables, metrics=metrics)
 
 
 @dataclass
@@ -162,8 +176,15 @@ class Passes(ABC):
     def end_first_pass(self, last: Batch) -> None:
         """Keep the encoder's state after the first pass, of which this was the last batch."""
 
+    def find_classes(self) -> Sequence[str]:
+        """Return the names of the classes, from the first rows where they are not given."""
+        if not self.labels.known:
+            stream = self.stream(self.bad_rows.fresh_copy())
+            _, self.labels = next(iter(batches_with_classes(stream.batches(ahead=False), self.labels)))
+        return list(map(shown_label, self.labels.classes.tolist()))
+
     def read(self) -> Iterator[NumberedRows]:
-        """Yield the batches with their labels as 0 and 1."""
+        """Yield the batches with the numbers of their classes as labels."""
         stream = self.stream(self.bad_rows.fresh_copy())
         last = None
         with self.observer.progress(self.title, stream.total_bytes) as show:

@@ -226,8 +226,9 @@ def penalty_choice(model: Model) -> PenaltyChoice | None:
     if path is None:
         return None
     selection, weights = path
+    suffix = ""
     if weights.ndim == 3:  # of several classes: the last one stands for them
-        weights = weights[:, -1]
+        weights, suffix = weights[:, -1], f", {class_names(model)[-1]}"
     effects = weights if spread is None else weights * spread.deviations
     chosen_effects = effects[selection.chosen]
     drawn = [j for j in largest_indices(chosen_effects, MAX_PATHS) if chosen_effects[j]]
@@ -240,7 +241,7 @@ def penalty_choice(model: Model) -> PenaltyChoice | None:
         chosen=selection.chosen,
         one_standard_error=selection.within_one_error(),
         n_folds=selection.n_folds,
-        names=[feature_name(model, j) for j in drawn],
+        names=[f"{feature_name(model, j)}{suffix}" for j in drawn],
         standardized_weights=effects[:, drawn],
     )
 
@@ -285,7 +286,9 @@ def terms_of(model: Model, otherwise: str | None = None) -> Terms:
     """
     if model.fit.family in TERMS and model.several_classes:
         raise only_two_classes(
-            "this", model.classes.size, "in Python, explain, reasons and terms_ show each class (class_=...)"
+            "terms of a single score",
+            model.classes.size,
+            "in Python, explain, reasons and terms_ show each class (class_=...)",
         )
     return class_terms(model, otherwise)[0]
 
@@ -302,6 +305,13 @@ def class_terms(model: Model, otherwise: str | None = None) -> list[Terms]:
     categories = None if model.reading is None else model.reading.category_names()
     terms: list[Terms] = TERMS[model.fit.family](model.fit, input_names(model), categories)
     return terms
+
+
+def class_sections(model: Model) -> dict[str, TermsSection]:
+    """Return what a page shows of the additive score of each class, by its label; nothing of other models."""
+    if model.fit.family != "additive_multiclass":
+        return {}
+    return {label: terms_section(terms) for label, terms in zip(class_names(model), class_terms(model), strict=True)}
 
 
 def class_names(model: Model) -> list[str]:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
-import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,16 +12,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opauc.api import engines
+from opauc.api.class_report import write_class_report
 from opauc.api.describe import ExampleRows, describe_fit
 from opauc.api.engines import CLUSTERS, check_engine, cluster
 from opauc.api.evaluate_classes import (
     ClassesEvaluation,
-    check_options_of_classes,
     check_read_twice,
     evaluate_classes,
     evaluate_classes_table,
 )
+from opauc.api.group_columns import GroupColumns, groups_of_batch, values_of_batch
 from opauc.api.observer import CallbackObserver, Observer, Progress, stopwatch
+from opauc.api.page_facts import (
+    about_page,
+    described_estimator,
+    provenance_rows,
+    rows_by_file,
+    training_file_rows,
+    write_page,
+)
 from opauc.api.scored_stream import Purpose, ScoredStream, model_source, report_unknown, report_unreadable
 from opauc.api.tables import (
     column_values,
@@ -37,9 +42,7 @@ from opauc.api.tables import (
 )
 from opauc.api.train import shard_progress
 from opauc.api.training_files import trained_before, training_rows_warning
-from opauc.core.atomic_write import atomic_write
-from opauc.core.batch import Batch, SourceRecord
-from opauc.core.group_keys import is_missing
+from opauc.core.batch import SourceRecord
 from opauc.core.labels import shown_label
 from opauc.core.model import Model
 from opauc.core.parameters import ALL_CORES
@@ -48,7 +51,7 @@ from opauc.data.bad_rows import BadRows
 from opauc.data.find_sources import is_paths
 from opauc.data.sources import IN_MEMORY
 from opauc.data.table_source import Source, TableSource
-from opauc.errors import InputError, MalformedRowError, Parameter, ParameterError
+from opauc.errors import InputError, Parameter, ParameterError
 from opauc.metrics import (
     AucDifference,
     CalibrationBins,
@@ -67,33 +70,10 @@ from opauc.metrics.comparison import MAX_EXACT_ROWS, NO_METRICS, metrics_of_stre
 from opauc.metrics.groups import GroupedScores, GroupEvaluation
 from opauc.metrics.intervals import AucInterval
 from opauc.metrics.metric_names import ranking_metrics
-from opauc.report import DecisionPoint, FileRow, Report, render_report
-from opauc.types import Array, Settings
-from opauc.version import __version__
+from opauc.report import DecisionPoint, Report, render_report
 
 NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
-# A password in the address of a database.
-PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
 NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
-
-
-class GroupColumns(NamedTuple):
-    """The columns of groups: `within` which the AUC is averaged, and `by` whose values rows are evaluated apart.
-
-    Examples
-    --------
-    >>> from opauc.api.evaluate import GroupColumns
-    >>> GroupColumns("user", "country").names, GroupColumns().names
-    (('user', 'country'), ())
-    """
-
-    within: str | None = None
-    by: str | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns to pass through, each once."""
-        return tuple(dict.fromkeys(name for name in self if name is not None))
 
 
 class Evaluation(NamedTuple):
@@ -219,7 +199,7 @@ def evaluate(
     -------
     evaluation : Evaluation or ClassesEvaluation
         The AUC with its confidence interval, curves, calibration; of a model of more than two classes its mean AUCs
-        over classes.
+        over classes, and the metrics of each class against the rest.
 
     Examples
     --------
@@ -243,15 +223,15 @@ def evaluate(
     columns = GroupColumns(within, by)
     scored = ScoredStream(source, paths, format, policy, purpose, columns.names, label=label)
     if scored.model.several_classes:
-        check_options_of_classes(
-            scored.model.classes.size, {"report": report, "metrics": metrics, "within": within, "by": by}
-        )
         other_stream = None
         if against is not None:
             other_stream = ScoredStream(
                 model_source(against, data), paths, format, policy.fresh_copy(), Purpose.EVALUATE, label=label
             )
-        return evaluate_classes(scored, observer, other_stream)
+        of_classes = evaluate_classes(scored, observer, other_stream, wanted, columns, detailed=report is not None)
+        if report is not None:
+            write_class_report(Path(report), model_name(model), scored, of_classes)
+        return of_classes
     if against is None:
         evaluation = evaluate_stream(scored, observer, metrics=wanted, columns=columns)
     else:
@@ -261,9 +241,13 @@ def evaluate(
             wanted, columns,
         )  # fmt: skip
     if report is not None:
-        name = Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
-        write_report(Path(report), name, scored, evaluation)
+        write_report(Path(report), model_name(model), scored, evaluation)
     return evaluation
+
+
+def model_name(model: Any) -> str:
+    """Return the name of the file of a model, or of its estimator."""
+    return Path(model).name if isinstance(model, str | os.PathLike) else type(model).__name__
 
 
 def evaluate_on(
@@ -340,9 +324,9 @@ def evaluate_stream(
                 scores.add(actual, part.scores)
                 above += np.bincount(actual[scored.model.predicted_positive(part.scores)], minlength=2)
                 if columns.within is not None:
-                    by_group = by_group.update(actual, part.scores, _groups_of(part.batch, columns.within))
+                    by_group = by_group.update(actual, part.scores, groups_of_batch(part.batch, columns.within))
                 if groups is not None:
-                    groups.add(_values_of(part.batch, groups.column), actual, part.scores, probabilities)
+                    groups.add(values_of_batch(part.batch, groups.column), actual, part.scores, probabilities)
                 records = part.batch.resume_position.records
                 show(scores.n_rows, part.batch.bytes_read, scores.stream.estimate())
         scored.report_unknown(observer)
@@ -356,22 +340,6 @@ def evaluate_stream(
             groups=() if groups is None else groups.evaluate(), by=columns.by,
             above_threshold=(int(above[0]), int(above[1])), trained_on=trained_on,
         )  # fmt: skip
-
-
-def _groups_of(batch: Batch, column: str) -> Array:
-    """Return the groups of the rows of a batch; raise where one is missing."""
-    groups = _values_of(batch, column)
-    for row, group in enumerate(groups):
-        if group == "" or is_missing(group):
-            raise MalformedRowError(batch.source, batch.line_of(row), "the group is missing", column=column)
-    return np.fromiter(groups, object, len(groups))
-
-
-def _values_of(batch: Batch, column: str) -> list[object]:
-    """Return the values of a column that is passed through."""
-    assert batch.passthrough is not None, "the stream was asked to pass it through"
-    values: list[object] = batch.passthrough.column(column).to_pylist()
-    return values
 
 
 def _aucs_within(by_group: StreamingGroupAuc) -> dict[str, GroupAucInterval]:
@@ -397,8 +365,7 @@ def _evaluate_table(
     model = fitted_estimator(model, table)
     against = None if against is None else fitted_estimator(against, table)
     if model.classes_.size > 2:
-        check_options_of_classes(model.classes_.size, {"metrics": metrics, "within": columns.within, "by": columns.by})
-        return evaluate_classes_table(model, table_parts(table), label, against)
+        return evaluate_classes_table(model, table_parts(table), label, against, metrics, columns)
     most = MAX_EXACT_ROWS if is_stream(table) else sys.maxsize
     mine, theirs, bins = ScoreBuffer(most), ScoreBuffer(most), CalibrationBins.empty()
     by_group, grouped = StreamingGroupAuc.empty(most), None if columns.by is None else GroupedScores(columns.by)
@@ -450,25 +417,20 @@ def check_both_classes(scored: ScoredStream, negatives: int, positives: int) -> 
 
 def write_report(path: Path, name: str, scored: ScoredStream, evaluation: Evaluation, command: str = "") -> None:
     """Write the report page; `command` is the command line that made it, where there is one."""
-    page = render_report(report_of(name, scored, evaluation, command))
-    with atomic_write(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(path, render_report(report_of(name, scored, evaluation, command)))
 
 
 def report_of(name: str, scored: ScoredStream, evaluation: Evaluation, command: str = "") -> Report:
     """Return the content of the page."""
     model, ranking = scored.model, evaluation.ranking
     thresholds = np.array([point.threshold for point in ranking.operating_points])
-    training_files = Counter[str]()
-    for record in evaluation.trained_on:
-        training_files[record["path"]] += record["rows"]
     curve = [ProgressPoint(*point) for point in model.provenance.get("learning_curve", ())]
     shown = describe_fit(model, evaluation.examples)
     settings = {**model.parameters, **{f"{name} chosen": value for name, value in shown.chosen.items()}}
     return Report(
         title=f"{name} on {', '.join(Path(source).name for source in scored.stream.sources[:3])}",
         ranking=ranking,
-        model=_described(model.estimator, model.fit.fitted_attributes),
+        model=described_estimator(model),
         n_features=model.n_features,
         calibration=evaluation.calibration,
         learning_curve=curve,
@@ -478,7 +440,7 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation, command: 
         additive=shown.terms,
         weights=shown.weights,
         weight_order=shown.weight_order,
-        training_files=training_files,
+        training_files=rows_by_file(evaluation.trained_on),
         groups=evaluation.groups,
         group_column=evaluation.by or "",
         data={
@@ -491,10 +453,7 @@ def report_of(name: str, scored: ScoredStream, evaluation: Evaluation, command: 
         settings=settings,
         timings={"Reading and scoring": evaluation.seconds},
         provenance=provenance_rows(model),
-        training_data=[
-            FileRow(record["path"], record["rows"], record["bytes"], record["sha256"])
-            for record in model.provenance.get("inputs", ())
-        ],
+        training_data=training_file_rows(model),
         decision=_decision(model, evaluation),
         threshold_probabilities=model.scorer.probabilities(thresholds).tolist(),
         about=about_page(command),
@@ -511,31 +470,3 @@ def _decision(model: Model, evaluation: Evaluation) -> DecisionPoint | None:
     return DecisionPoint(
         name, score, float(model.scorer.probabilities(np.array([score]))[0]), *evaluation.above_threshold
     )
-
-
-def about_page(command: str = "") -> dict[str, object]:
-    """Return when and by what a page is made; passwords in addresses of the command are left out."""
-    facts: dict[str, object] = {"Written": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
-    if command:
-        facts["Command"] = PASSWORD.sub(r"\1…@", command)
-    return facts | {"opauc": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
-
-
-def _described(estimator: str, chosen: Settings) -> str:
-    """Return the estimator, with the solver and rank where it resolved them."""
-    solver = f", solver {chosen['solver_']}" if "solver_" in chosen else ""
-    rank = f", rank {chosen['rank_']}" if chosen.get("rank_") else ""
-    return f"{estimator}{solver}{rank}"
-
-
-def provenance_rows(model: Model) -> dict[str, object]:
-    """Return where the rows of the model came from, as rows of a table."""
-    provenance = model.provenance
-    table: dict[str, object] = {"Trained by": f"opauc {provenance['library']}"} if "library" in provenance else {}
-    if "rows" in provenance:
-        table["Training rows"] = provenance["rows"]
-    if provenance.get("skipped_rows"):
-        table["Training rows skipped"] = provenance["skipped_rows"]
-    if "forgotten" in provenance:
-        table["Rows forgotten"] = sum(removed["rows"] for removed in provenance["forgotten"])
-    return table

@@ -2,30 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from opauc.api.group_columns import GroupColumns, groups_of_batch, values_of_batch
 from opauc.api.observer import Observer, stopwatch
 from opauc.api.scored_stream import ScoredStream
-from opauc.api.tables import labeled_features
+from opauc.api.tables import column_values, groups_of_table, labeled_features
 from opauc.api.training_files import trained_before, training_rows_warning
-from opauc.core.batch import Batch, ResumePosition
+from opauc.core.batch import Batch, ResumePosition, SourceRecord
 from opauc.core.fit import only_two_classes
-from opauc.core.labels import shown_label
+from opauc.core.labels import listed_labels, shown_label
 from opauc.core.model import Model
 from opauc.core.scorer import Scorer
 from opauc.data.sources import IN_MEMORY, STANDARD_INPUT
 from opauc.errors import InputError, Parameter, ParameterError
-from opauc.metrics import AucDifference, MetricInterval, MulticlassAuc, StreamingMulticlassAuc
+from opauc.metrics import (
+    Auc,
+    AucDifference,
+    CalibrationBins,
+    ClassMean,
+    GroupAuc,
+    GroupAucInterval,
+    MetricInterval,
+    MulticlassAuc,
+    RankingMetric,
+)
+from opauc.metrics.class_groups import ClassesGroup, ClassesWithinGroups, GroupedClassScores
+from opauc.metrics.class_scores import ClassScores
+from opauc.metrics.comparison import NO_METRICS
 from opauc.types import Array, Floats, Labels
 
-# Scores, of all classes together, up to which those of all rows are kept.
-MAX_EXACT_SCORES = 10**7
-# Smallest probability whose logarithm counts.
-LEAST_PROBABILITY = float(np.finfo(float).tiny)
+NO_CLASS_METRICS: Mapping[str, Mapping[str, MetricInterval]] = MappingProxyType({})
+NO_DIFFERENCES: Mapping[str, AucDifference] = MappingProxyType({})
+NO_GROUPS: Mapping[str, GroupAucInterval] = MappingProxyType({})
+T = TypeVar("T")
+GroupsOf: TypeAlias = Callable[[str], Array]
+ValuesOf: TypeAlias = Callable[[str], Sequence[object]]
+
+
+class ClassDetails(NamedTuple):
+    """What the report page shows besides.
+
+    Attributes
+    ----------
+    aucs : tuple of MetricInterval
+        The AUC of each class against the rest.
+    pair_aucs : ndarray of shape (n_classes, n_classes)
+        The AUCs of the scores of one class among its rows and those of another.
+    calibration : tuple of CalibrationBins
+        The probabilities of each class, and what happened.
+    trained_on : sequence of SourceRecord
+        The files that the model was trained on.
+    """
+
+    aucs: tuple[MetricInterval, ...]
+    pair_aucs: Floats
+    calibration: tuple[CalibrationBins, ...]
+    trained_on: Sequence[SourceRecord] = ()
 
 
 class ClassesEvaluation(NamedTuple):
@@ -53,6 +91,20 @@ class ClassesEvaluation(NamedTuple):
         Certain bounds of `auc_ovo`, equal where the scores of all rows were kept.
     difference : AucDifference or None
         The difference of `auc_ovo` to that of the model given as `against`.
+    metrics : mapping of str to MetricInterval
+        Further metrics by name, such as "pauc@0.01": the mean over the classes, each against all others.
+    class_metrics : mapping of str to mapping
+        The same metrics of each class, by name and label.
+    differences : mapping of str to AucDifference
+        The differences of the means to the other model.
+    within : mapping of str to GroupAucInterval
+        The mean AUC within groups, over the classes, by how groups count.
+    groups : sequence of ClassesGroup
+        The evaluation of each group of the column `by`.
+    by : str or None
+        That column.
+    details : ClassDetails or None
+        What the report page shows besides, where one is written.
 
     Examples
     --------
@@ -75,6 +127,13 @@ class ClassesEvaluation(NamedTuple):
     seconds: float
     bounds: tuple[float, float]
     difference: AucDifference | None = None
+    metrics: Mapping[str, MetricInterval] = NO_METRICS
+    class_metrics: Mapping[str, Mapping[str, MetricInterval]] = NO_CLASS_METRICS
+    differences: Mapping[str, AucDifference] = NO_DIFFERENCES
+    within: Mapping[str, GroupAucInterval] = NO_GROUPS
+    groups: Sequence[ClassesGroup] = ()
+    by: str | None = None
+    details: ClassDetails | None = None
 
     @property
     def auc(self) -> float:
@@ -88,137 +147,155 @@ class ClassesEvaluation(NamedTuple):
         return float(hits / self.rows)
 
 
-class ClassScores:
-    """Labels and scores of rows of several classes: all of them up to a number, beyond that intervals of scores.
+class JudgedClasses:
+    """What an evaluation of several classes keeps of the rows: their scores, and those of groups."""
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from opauc.api.evaluate_classes import ClassScores
-    >>> scores = ClassScores(3)
-    >>> probabilities = np.array([[0.8, 0.1, 0.1], [0.1, 0.7, 0.2], [0.2, 0.1, 0.7]])
-    >>> scores.add(np.array([0, 1, 2], np.int8), np.log(probabilities), probabilities)
-    >>> scores.interval(MulticlassAuc()).value, scores.hits.tolist()
-    (1.0, [1, 1, 1])
-    """
+    def __init__(self, classes: Array, columns: GroupColumns, detailed: bool = False) -> None:
+        self.classes = list(map(shown_label, classes.tolist()))
+        self.scores = ClassScores(len(self.classes))
+        self.columns = columns
+        self._within = None if columns.within is None else ClassesWithinGroups(len(self.classes))
+        self._by = None if columns.by is None else GroupedClassScores(columns.by, self.classes)
+        self._calibration = [CalibrationBins.empty()] * len(self.classes) if detailed else None
 
-    def __init__(self, n_classes: int, exact_scores: int = MAX_EXACT_SCORES) -> None:
-        self.stream: StreamingMulticlassAuc = StreamingMulticlassAuc.empty(n_classes)
-        self.counts: NDArray[np.int64] = np.zeros(n_classes, np.int64)
-        self.hits: NDArray[np.int64] = np.zeros(n_classes, np.int64)
-        self.log_loss_sum: float = 0.0
-        self._exact_rows = exact_scores // n_classes
-        self._batches: list[tuple[Labels, Floats]] = []
+    def add(
+        self, labels: Labels, scores: Floats, probabilities: Floats, groups_of: GroupsOf, values_of: ValuesOf
+    ) -> None:
+        """Add rows with the numbers of their classes; the functions return the values of a column."""
+        self.scores.add(labels, scores, probabilities)
+        if self._within is not None and self.columns.within is not None:
+            self._within.add(labels, scores, groups_of(self.columns.within))
+        if self._by is not None:
+            self._by.add(values_of(self._by.column), labels, scores, probabilities)
+        if self._calibration is not None:
+            self._calibration = [
+                bins.update(labels == number, probabilities[:, number]) for number, bins in enumerate(self._calibration)
+            ]
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.counts.sum())
-
-    def add(self, labels: Labels, scores: Floats, probabilities: Floats) -> None:
-        """Add rows with the numbers of their classes."""
-        self.counts += np.bincount(labels, minlength=self.counts.size)
-        self.hits += np.bincount(labels[scores.argmax(axis=1) == labels], minlength=self.counts.size)
-        shares = probabilities[np.arange(labels.size), labels]
-        self.log_loss_sum -= float(np.log(np.maximum(shares, LEAST_PROBABILITY)).sum())
-        self._batches.append((labels, scores))
-        if self.n_rows > self._exact_rows:
-            for batch in self._batches:
-                self.stream = self.stream.update(*batch)
-            self._batches.clear()
-
-    @property
-    def all_rows(self) -> tuple[Labels, Floats] | None:
-        """Labels and scores of all rows; None if there are too many to keep."""
-        if not self._batches or self.n_rows > self._exact_rows:
-            return None
-        labels, scores = zip(*self._batches, strict=True)
-        return np.concatenate(labels), np.concatenate(scores)
-
-    def interval(self, metric: MulticlassAuc) -> MetricInterval:
-        """Return a mean AUC with its 95 % interval."""
-        rows = self.all_rows
-        return self.stream.interval(metric) if rows is None else metric.interval(*rows)
-
-    def bounds(self) -> tuple[float, float]:
-        """Return certain bounds of the mean AUC over pairs of classes."""
-        if (rows := self.all_rows) is not None:
-            return (MulticlassAuc()(*rows),) * 2
-        return self.stream.bounds(MulticlassAuc())
-
-    def evaluation(self, classes: Array, sources: str, bad_rows: int, seconds: float) -> ClassesEvaluation:
+    def evaluation(
+        self, metrics: Sequence[RankingMetric], sources: str, bad_rows: int, seconds: float
+    ) -> ClassesEvaluation:
         """Return the evaluation; raise unless there are rows of every class."""
-        names = list(map(shown_label, classes.tolist()))
-        if not self.counts.all():
-            lacking = [name for name, count in zip(names, self.counts.tolist(), strict=True) if count == 0]
+        scores, counts = self.scores, self.scores.counts
+        if not counts.all():
+            lacking = listed_labels([self.classes[number] for number in np.flatnonzero(counts == 0)])
             raise InputError(
-                f"{sources}: AUC needs rows of every class, got {self.n_rows:,} rows, none labeled {', '.join(lacking)}"
+                f"{sources}: AUC needs rows of every class, got {scores.n_rows:,} rows, none labeled {lacking}"
             )
+        found = {metric.name: scores.class_intervals(metric) for metric in metrics}
         return ClassesEvaluation(
-            self.interval(MulticlassAuc("ovo")), self.interval(MulticlassAuc("ovr")),
-            dict(zip(names, self.counts.tolist(), strict=True)),
-            dict(zip(names, (self.hits / self.counts).tolist(), strict=True)),
-            self.log_loss_sum / self.n_rows, self.n_rows, bad_rows, seconds, self.bounds(),
+            scores.interval(MulticlassAuc("ovo")), scores.interval(MulticlassAuc("ovr")),
+            self._by_class(counts.tolist()), self._by_class((scores.hits / counts).tolist()),
+            scores.log_loss_sum / scores.n_rows, scores.n_rows, bad_rows, seconds, scores.bounds(),
+            metrics={name: one.mean for name, one in found.items()},
+            class_metrics={name: self._by_class(one.by_class) for name, one in found.items()},
+            within=NO_GROUPS if self._within is None else aucs_within(self._within, self.classes),
+            groups=() if self._by is None else self._by.evaluate(), by=self.columns.by,
+            details=None if self._calibration is None else
+            ClassDetails(scores.class_intervals(Auc()).by_class, scores.pair_aucs(), tuple(self._calibration)),
         )  # fmt: skip
 
+    def _by_class(self, values: Sequence[T]) -> dict[str, T]:
+        return dict(zip(self.classes, values, strict=True))
 
-def evaluate_classes(scored: ScoredStream, observer: Observer, other: ScoredStream | None = None) -> ClassesEvaluation:
-    """Score all rows of files by a model of several classes, and test whether another one differs."""
+
+def aucs_within(scores: ClassesWithinGroups, classes: Sequence[str]) -> dict[str, GroupAucInterval]:
+    """Return the mean AUC within groups, where all count the same and where they count by their rows."""
+    lacking = [name for name, known in zip(classes, scores.classes_in_groups(), strict=True) if not known]
+    if lacking:
+        raise ParameterError(
+            Parameter("within"), f": no group has rows labeled {listed_labels(lacking)} and rows of other classes"
+        )
+    return {weight: scores.interval(GroupAuc(weight)) for weight in ("equal", "rows")}
+
+
+def evaluate_classes(
+    scored: ScoredStream,
+    observer: Observer,
+    other: ScoredStream | None = None,
+    metrics: Sequence[RankingMetric] = (),
+    columns: GroupColumns = GroupColumns(),  # noqa: B008 immutable
+    detailed: bool = False,
+) -> ClassesEvaluation:
+    """Score all rows of files by a model of several classes, and test whether another one differs.
+
+    The stream passes through the columns of groups. `detailed` adds what the report page shows.
+    """
     if other is not None:
         check_read_twice(scored)
         check_same_classes(scored.model, other.model)
-    mine, seconds, records = _scores_of(scored, observer)
-    bad_rows = scored.stream.bad_rows.total
-    evaluation = mine.evaluation(scored.model.classes, ", ".join(scored.stream.sources), bad_rows, seconds)
+    mine, seconds, records = _judge(scored, observer, columns, detailed)
+    evaluation = mine.evaluation(metrics, ", ".join(scored.stream.sources), scored.stream.bad_rows.total, seconds)
     if trained_on := trained_before(scored.model.provenance, records):
         observer.warn(training_rows_warning(trained_on, len(records)))
-    return evaluation if other is None else with_difference(evaluation, mine, _scores_of(other, observer)[0])
+    if evaluation.details is not None:
+        evaluation = evaluation._replace(details=evaluation.details._replace(trained_on=trained_on))
+    if other is None:
+        return evaluation
+    return with_differences(evaluation, mine.scores, _judge(other, observer, GroupColumns())[0].scores, metrics)
 
 
-def _scores_of(scored: ScoredStream, observer: Observer) -> tuple[ClassScores, float, Sequence[Any]]:
+def _judge(
+    scored: ScoredStream, observer: Observer, columns: GroupColumns, detailed: bool = False
+) -> tuple[JudgedClasses, float, Sequence[Any]]:
     """Return the scores of all rows, the seconds that took, and the files that were read."""
-    labels, scorer, scores = scored.labels, scored.model.scorer, ClassScores(scored.model.classes.size)
+    labels, scorer, judged = scored.labels, scored.model.scorer, JudgedClasses(scored.model.classes, columns, detailed)
     position = ResumePosition()
     with stopwatch(observer.compiling) as seconds:
         with observer.progress("scoring", scored.stream.total_bytes) as show:
             for part in scored.score(scorer):
-                scores.add(labels.encode(part.batch), part.scores, scorer.probabilities(part.scores))
+                judged.add(
+                    labels.encode(part.batch), part.scores, scorer.probabilities(part.scores),
+                    partial(groups_of_batch, part.batch), partial(values_of_batch, part.batch),
+                )  # fmt: skip
                 position = part.batch.resume_position
-                show(scores.n_rows, part.batch.bytes_read)
+                show(judged.scores.n_rows, part.batch.bytes_read)
         scored.report_unknown(observer)
-        return scores, seconds(), position.records
+        return judged, seconds(), position.records
 
 
 def evaluate_classes_table(
-    estimator: Any, parts: Iterable[Any], label: str | int | None, against: Any
+    estimator: Any,
+    parts: Iterable[Any],
+    label: str | int | None,
+    against: Any,
+    metrics: Sequence[RankingMetric] = (),
+    columns: GroupColumns = GroupColumns(),  # noqa: B008 immutable
 ) -> ClassesEvaluation:
     """Evaluate a model of several classes on a table, a stream part by part."""
     model: Model = estimator._to_model()
     if against is not None:
         check_same_classes(model, against._to_model())
-    mine, theirs = ClassScores(model.classes.size), ClassScores(model.classes.size)
+    mine, theirs = JudgedClasses(model.classes, columns), JudgedClasses(model.classes, GroupColumns())
     for part in parts:
-        for each, scores in ((estimator, mine), (against, theirs)):
+        for each, judged in ((estimator, mine), (against, theirs)):
             if each is not None:
                 X, y = labeled_features(each, part, label)
                 scorer: Scorer = each._scorer()
-                found = each.decision_function(X)
-                scores.add(model.labels.encode(_batch_of(y)), found, scorer.probabilities(found))
-    if not mine.n_rows:
+                scores = each.decision_function(X)
+                judged.add(
+                    model.labels.encode(_batch_of(y)), scores, scorer.probabilities(scores),
+                    partial(groups_of_table, part), partial(column_values, part),
+                )  # fmt: skip
+    if not mine.scores.n_rows:
         raise InputError(f"{IN_MEMORY}: there are no rows; AUC needs rows of every class")
-    evaluation = mine.evaluation(model.classes, IN_MEMORY, 0, 0.0)
-    return evaluation if against is None else with_difference(evaluation, mine, theirs)
+    evaluation = mine.evaluation(metrics, IN_MEMORY, 0, 0.0)
+    return evaluation if against is None else with_differences(evaluation, mine.scores, theirs.scores, metrics)
 
 
-def with_difference(evaluation: ClassesEvaluation, mine: ClassScores, theirs: ClassScores) -> ClassesEvaluation:
-    """Return an evaluation with the test of whether two models differ on the same rows."""
+def with_differences(
+    evaluation: ClassesEvaluation, mine: ClassScores, theirs: ClassScores, metrics: Sequence[RankingMetric]
+) -> ClassesEvaluation:
+    """Return an evaluation with tests of whether two models differ on the same rows."""
     one, two = mine.all_rows, theirs.all_rows
     if one is None or two is None:
-        most = MAX_EXACT_SCORES // mine.counts.size
-        raise ParameterError(Parameter("against"), f" is for up to {most:,} rows, got {mine.n_rows:,}")
+        raise ParameterError(Parameter("against"), f" is for up to {mine.most_exact_rows:,} rows, got {mine.n_rows:,}")
     if not np.array_equal(one[0], two[0]):
         raise InputError("the models must be of the same classes and read the same rows to be compared")
-    return evaluation._replace(difference=MulticlassAuc().compare(one[0], one[1], two[1]))
+    return evaluation._replace(
+        difference=MulticlassAuc().compare(one[0], one[1], two[1]),
+        differences={metric.name: ClassMean(metric).compare(one[0], one[1], two[1]) for metric in metrics},
+    )
 
 
 def check_read_twice(scored: ScoredStream) -> None:

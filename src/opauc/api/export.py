@@ -9,12 +9,13 @@ from typing import Any
 
 from opauc.api.output_file import check_writable
 from opauc.core.atomic_write import atomic_write
+from opauc.core.fit import only_two_classes
 from opauc.core.model import Model, load_model
 from opauc.core.registry import EXPORTS
 from opauc.core.transaction import reading
 from opauc.errors import Parameter, ParameterError
 from opauc.exports.format import ExportFormat, ExportOptions
-from opauc.exports.make_portable import make_portable
+from opauc.exports.make_portable import make_portable, make_portable_classes
 
 
 def export(
@@ -32,7 +33,8 @@ def export(
 ) -> None:
     """Write a fitted model in another language or format, in which it scores raw rows without this library.
 
-    Every format gives the score and the probability of a row, missing values and new categories included.
+    Every format gives the score and the probability of a row, missing values and new categories included; of a model
+    of several classes json, js, c, sql and onnx give those of each class.
 
     Parameters
     ----------
@@ -74,15 +76,27 @@ def export(
     options = ExportOptions(reasons, dialect, table, typed, points_to_double, base_points, base_odds)
     _check_options(chosen, options)
     check_writable(target)
-    write = chosen.writers.get(target.suffix.lower(), chosen.write)
     if isinstance(model, str | os.PathLike):
-        content = write(make_portable(load_model(model)), options)
+        fitted = load_model(model)
     else:
         with reading(model):
-            fitted: Model = model._to_model()
-        content = write(make_portable(fitted), options)
+            fitted = model._to_model()
+    content = _content(fitted, chosen, target.suffix.lower(), options)
     with atomic_write(target) as temporary:
         temporary.write_bytes(content)
+
+
+def _content(model: Model, chosen: ExportFormat, ending: str, options: ExportOptions) -> bytes:
+    """Return the content of the file of a model in a format."""
+    if not model.several_classes:
+        return chosen.writers.get(ending, chosen.write)(make_portable(model), options)
+    n_classes = model.classes.size
+    if chosen.write_classes is None:
+        able = ", ".join(name for name, one in EXPORTS.items() if one.write_classes is not None)
+        raise only_two_classes(f"the format {chosen.name}", n_classes, f"{able} take more")
+    if options.reasons:
+        raise only_two_classes(Parameter("reasons", options.reasons), n_classes, "leave it out")
+    return chosen.write_classes(make_portable_classes(model), options)
 
 
 def _format_of(path: Path) -> ExportFormat:

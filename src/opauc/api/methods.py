@@ -10,12 +10,15 @@ from typing import ClassVar, NamedTuple, Protocol, Self, TypeVar, cast
 import numpy as np
 
 from opauc.additive.initial_sample import draw_initial_sample
+from opauc.additive.multiclass.fit import MulticlassFit
 from opauc.additive.settings import AdditiveSettings, fitted_whole, with_init_size
 from opauc.additive.state import AdditiveFit
 from opauc.api.further_methods import FEATURE_GROUP, TABLE_GROUP, further_methods, load_method
+from opauc.core.fit import only_two_classes
 from opauc.core.loop import Trainer
 from opauc.core.registry import SOLVERS
 from opauc.core.row_blocks import widen_rows
+from opauc.core.scorer import Scorer
 from opauc.core.solver import AnySolver
 from opauc.errors import (
     InputError,
@@ -26,7 +29,8 @@ from opauc.errors import (
     UnsupportedOperationError,
     unknown_name,
 )
-from opauc.linear.resolve import bytes_of_state, fixed_factory
+from opauc.linear.multiclass.resolve import multiclass_solver
+from opauc.linear.resolve import LinearFactory, bytes_of_state, fixed_factory, takes_several
 from opauc.linear.scorer import LinearScorer
 from opauc.metrics import FittedMethod, Method
 from opauc.metrics.exact_auc import Flags
@@ -60,15 +64,16 @@ class SolverMethod:
 
     name: str
     solver: AnySolver
-    _scorer: LinearScorer | None = field(default=None, repr=False)
+    n_classes: int = 2
+    _scorer: Scorer | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        self._factory = fixed_factory(self.solver)
+        self._factory = fixed_factory(self.solver).for_classes(self.n_classes)
         self._trainer = Trainer(self._factory)
 
     def fresh(self) -> Self:
         """Return the method before any row."""
-        return type(self)(self.name, self.solver)
+        return type(self)(self.name, self.solver, self.n_classes)
 
     def warm_up(self, rows: Rows) -> None:
         """Train on two rows of the same kind, so that kernels are compiled, and discard the result."""
@@ -80,7 +85,8 @@ class SolverMethod:
         """Train on rows in order."""
         width = rows.shape[1]
         if not self._trainer.begun or width > self._trainer.fit.n_features:
-            size = bytes_of_state(self.solver, width)
+            solver = self.solver if self.n_classes == 2 else multiclass_solver(self.solver, self.n_classes)
+            size = bytes_of_state(solver, width)
             if size > MAX_STATE_BYTES:
                 raise UnsupportedOperationError(f"would take {size / 2**30:.1f} GiB for {width:,} features")
         self._trainer.train_rows(rows, labels)
@@ -89,13 +95,14 @@ class SolverMethod:
         """Compute the weights."""
         if not self._trainer.begun:
             raise OpaucError("there are no rows to train on")
-        self._scorer = replace(cast(LinearScorer, self._trainer.fit.scorer), intercept=0.0)
+        scorer = self._trainer.fit.scorer
+        self._scorer = replace(cast(LinearScorer, scorer), intercept=0.0) if self.n_classes == 2 else scorer
 
     def scores(self, rows: Rows) -> Floats:
-        """Return the scores of rows, by the weights alone."""
+        """Return the scores of rows; of two classes by the weights alone."""
         if self._scorer is None:
             raise OpaucError("there are no weights yet to score rows with")
-        return self._scorer.scores(widen_rows(rows, self._scorer.weights.size))
+        return self._scorer.scores(widen_rows(rows, self._scorer.n_inputs))
 
 
 class InitialRows(NamedTuple):
@@ -125,17 +132,18 @@ class GamMethod:
     categorical: Flags | None = None
     max_bytes: int = MAX_ROW_BYTES
     settings: AdditiveSettings = field(default_factory=AdditiveSettings)
+    n_classes: int = 2
     collected: Collected = field(default_factory=Collected, repr=False)
     fit: AdditiveFit | None = field(default=None, repr=False)
 
     def fresh(self) -> Self:
         """Return the method, not fitted."""
-        return type(self)(self.categorical, self.max_bytes, self.settings)
+        return type(self)(self.categorical, self.max_bytes, self.settings, self.n_classes)
 
     def warm_up(self, rows: Rows) -> None:
         """Fit the first rows with alternating labels, so that all kernels are compiled."""
         first = _check_dense(rows)[:WARM_UP_ROWS]
-        _ = self._fit(first, np.arange(len(first), dtype=np.int8) % 2).scorer
+        _ = self._fit(first, np.arange(len(first), dtype=np.int8) % self.n_classes).scorer
 
     def train(self, rows: Rows, labels: Labels) -> None:
         """Collect the rows, or train on them once there is a basis."""
@@ -151,7 +159,8 @@ class GamMethod:
         """Compute the weights."""
         self.fit = self.fit or self._fit_collected()
         if not self.fit.counts.all_seen:
-            raise OpaucError("there are no rows of two classes to train on")
+            every = "two classes" if self.n_classes == 2 else "every class"
+            raise OpaucError(f"there are no rows of {every} to train on")
         _ = self.fit.scorer
 
     def scores(self, rows: Rows) -> Floats:
@@ -170,16 +179,22 @@ class GamMethod:
         n_rows, width = rows.shape
         categorical = np.zeros(width, np.bool_) if self.categorical is None else self.categorical
         settings = with_init_size(self.settings, n_rows, width=width)
-        start = AdditiveFit.start(settings, categorical, random_key(SEED))
+        start = self._start(settings, categorical)
         init_size = int(settings.init_size)
         if n_rows <= fitted_whole(init_size):
             return start.of_first_rows(rows, labels)
         sample = draw_initial_sample(
-            n_rows, init_size, start.seed, lambda numbers: InitialRows(rows[numbers], labels[numbers])
-        )
-        if sample is None or np.bincount(sample.labels, minlength=2).min() == 0:
+            n_rows, init_size, start.seed, lambda numbers: InitialRows(rows[numbers], labels[numbers]),
+            n_classes=self.n_classes,
+        )  # fmt: skip
+        if sample is None or np.count_nonzero(np.bincount(sample.labels)) < 2:
             return start.of_first_rows(rows, labels)
         return start.of_sample(*sample).update(rows, labels)
+
+    def _start(self, settings: AdditiveSettings, categorical: Flags) -> AdditiveFit:
+        if self.n_classes > 2:
+            return MulticlassFit.start_of(self.n_classes, settings, categorical, random_key(SEED))
+        return AdditiveFit.start(settings, categorical, random_key(SEED))
 
 
 def lightgbm(categorical: Flags | None) -> FittedMethod:
@@ -208,7 +223,8 @@ def lightgbm(categorical: Flags | None) -> FittedMethod:
         columns = [] if categorical is None else np.flatnonzero(categorical).tolist()
         model = LGBMClassifier(n_jobs=1, random_state=0, verbose=-1)
         model.fit(prepare(rows), labels, categorical_feature=columns)
-        return lambda rows: np.asarray(model.booster_.predict(prepare(rows), raw_score=True), np.float64)
+        two = len(model.classes_) == 2  # of several classes probabilities rank: raw scores have no scale of their own
+        return lambda rows: np.asarray(model.booster_.predict(prepare(rows), raw_score=two), np.float64)
 
     return FittedMethod("lightgbm", fit, MAX_ROW_BYTES)
 
@@ -237,7 +253,7 @@ def logistic_regression() -> FittedMethod:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # weights after 1000 iterations rank well
             model.fit(rows, labels)
-        scoring: Scoring = model.decision_function
+        scoring: Scoring = model.decision_function if len(model.classes_) == 2 else model.predict_log_proba
         return scoring
 
     return FittedMethod("logistic_regression", fit, MAX_ROW_BYTES)
@@ -332,18 +348,44 @@ class MethodNames(NamedTuple):
         present = [name for name in chosen if name not in absent]
         return cls([name for name in present if name not in of_tables], [name for name in present if name in of_tables])
 
-    def feature_methods(self) -> list[Method]:
+    def taking(self, n_classes: int, asked: bool) -> MethodNames:
+        """Return the methods that take so many classes; where a user asked for these methods, raise for another.
+
+        Examples
+        --------
+        >>> from opauc.api.methods import MethodNames
+        >>> MethodNames(["exact", "sgd"], ["gam"]).taking(3, asked=False)
+        MethodNames(of_features=['exact'], of_tables=['gam'])
+        """
+        if n_classes == 2:
+            return self
+        refused = [name for name in self.of_features if name in SOLVERS and not takes_several(_factory_of(name))]
+        if refused and asked:
+            solvers = [name for name in SOLVERS if takes_several(_factory_of(name))]
+            takers = ", ".join([*TABLE_METHODS, *solvers, *FEATURE_METHODS])
+            raise only_two_classes(Parameter("methods", refused[0]), n_classes, f"{takers} take more")
+        return self._replace(of_features=[name for name in self.of_features if name not in refused])
+
+    def feature_methods(self, n_classes: int = 2) -> list[Method]:
         """Return the methods that take features, solvers with their default settings."""
         methods = [
-            SolverMethod(name, SOLVERS[name]()) if name in SOLVERS else find_feature_method(name)
+            SolverMethod(name, SOLVERS[name](), n_classes) if name in SOLVERS else find_feature_method(name)
             for name in self.of_features
         ]
         return [method for method in methods if method is not None]
 
-    def table_methods(self, categorical: Flags | None) -> list[Method]:
+    def table_methods(self, categorical: Flags | None, n_classes: int = 2) -> list[Method]:
         """Return the methods that take tables, of which these columns are categorical."""
         methods = [find_table_method(name, categorical) for name in self.of_tables]
-        return [method for method in methods if method is not None]
+        return [
+            replace(method, n_classes=n_classes) if isinstance(method, GamMethod) else method
+            for method in methods
+            if method is not None
+        ]
+
+
+def _factory_of(solver: str) -> LinearFactory:
+    return fixed_factory(SOLVERS[solver]())
 
 
 def _is_installed(name: str, of_tables: bool) -> bool:

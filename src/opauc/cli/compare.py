@@ -56,7 +56,8 @@ def command(
     encoded from them. With sparse rows, --missing or --hash-bits, all methods take
     features. The data is read twice: once for training, once for scoring. Methods
     of other libraries keep their rows in memory and are left out beyond 1 GiB. The first
-    metric of --metric, by default the AUC, orders the methods and is tested.
+    metric of --metric, by default the AUC, orders the methods and is tested. With
+    more than two classes that is the mean AUC over pairs of classes.
 
     Example: opauc compare orders.csv --label returned
     Example: opauc compare orders.csv --label returned --methods gam,lightgbm
@@ -69,7 +70,7 @@ def command(
     names = None if methods is None else [name.strip() for name in methods.split(",")]
     reporter = Reporter(json, quiet)
     results = run_comparison(
-        data, reading, names, HeldOut(held_out, seed), ClassLabels.announced(positive=positive),
+        data, reading, names, HeldOut(held_out, seed), ClassLabels.announced(positive=positive, several=True),
         shared.bad_rows(on_bad_row, max_bad_rows), reporter,
         features_only=bool(shared.given_options(context) & FEATURE_OPTIONS),
         on_columns=partial(show_columns, reporter=reporter) if explain_columns else None,

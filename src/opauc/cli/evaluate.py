@@ -8,16 +8,18 @@ from typing import Annotated
 
 import typer
 
+from opauc.api.class_report import write_class_report
 from opauc.api.engines import check_engine
-from opauc.api.evaluate import GroupColumns, evaluate_against, evaluate_on, evaluate_stream, write_report
-from opauc.api.evaluate_classes import ClassesEvaluation, check_options_of_classes, evaluate_classes
+from opauc.api.evaluate import evaluate_against, evaluate_on, evaluate_stream, write_report
+from opauc.api.evaluate_classes import check_options_of_classes, evaluate_classes
+from opauc.api.group_columns import GroupColumns
 from opauc.api.output_file import check_writable
 from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.api.tables import data_or_query, sources_of
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, command_line, emit, number_of, show_table
+from opauc.cli.evaluate_classes import interval_text, show_classes
 from opauc.errors import Parameter, ParameterError
-from opauc.metrics import GroupAucInterval, MetricInterval
 from opauc.metrics.groups import GroupEvaluation
 from opauc.report.summary import shown_point
 from opauc.types import Json
@@ -78,23 +80,17 @@ def command(
     scored = ScoredStream(model, sources, format_, bad_rows, purpose, columns.names, label=label)
     reporter = Reporter(json, quiet)
     if scored.model.several_classes:
-        check_options_of_classes(
-            scored.model.classes.size,
-            {
-                "report": report,
-                "metrics": metrics,
-                "within": within,
-                "by": by,
-                "engine": engine,
-                "scheduler": scheduler,
-            },
-        )
+        check_options_of_classes(scored.model.classes.size, {"engine": engine, "scheduler": scheduler})
         other_stream = None
         if against is not None:
             other_stream = ScoredStream(against, sources, format_, bad_rows.fresh_copy(), Purpose.EVALUATE, label=label)
-        found = evaluate_classes(scored, reporter, other_stream)
+        found = evaluate_classes(scored, reporter, other_stream, metrics, columns, detailed=report is not None)
+        if report is not None:
+            write_class_report(report, model.name, scored, found, command_line())
         reporter.unlabeled(bad_rows.unlabeled)
-        return show_classes(f"{model} on {', '.join(scored.stream.sources)}", found, at_least, against, json)
+        title = f"{model} on {', '.join(scored.stream.sources)}"
+        too_low = show_classes(title, found, metrics, within, at_least, against, report, json)
+        return TOO_LOW if too_low else 0
     if against is not None:
         if engine is not None:
             raise ParameterError(Parameter("against"), " compares on this machine; leave ", Parameter("engine"), " out")
@@ -167,47 +163,6 @@ def command(
     return TOO_LOW if too_low else 0
 
 
-def show_classes(
-    title: str, found: ClassesEvaluation, at_least: float | None, against: Path | None, as_json: bool
-) -> int:
-    """Show the evaluation of a model of several classes; return the exit code."""
-    too_low = at_least is not None and found.auc_ovo.high < at_least
-    low, high = found.bounds
-    if as_json:
-        emit(
-            "evaluated", auc_ovo=found.auc_ovo._asdict(), auc_ovr=found.auc_ovr._asdict(), certain=[low, high],
-            log_loss=found.log_loss, accuracy=found.accuracy, rows=found.rows, rows_of=dict(found.rows_of),
-            recall_of=dict(found.recall_of), skipped=found.bad_rows, seconds=round(found.seconds, 3),
-            at_least=None if at_least is None else not too_low,
-            against=None if found.difference is None else {"model": str(against), **found.difference._asdict()},
-        )  # fmt: skip
-        return TOO_LOW if too_low else 0
-    facts = {
-        "mean AUC over pairs of classes": interval_text(found.auc_ovo),
-        "mean AUC, one class against the rest": interval_text(found.auc_ovr),
-        "log loss": f"{found.log_loss:.4f}",
-        "accuracy": f"{found.accuracy:.4f}",
-        "rows": f"{found.rows:,}",
-    }
-    if low < high:
-        facts["bounds of the first"] = f"{low:.5f} to {high:.5f} (the scores of so many rows are summarized)"
-    if found.bad_rows:
-        facts["skipped"] = number_of(found.bad_rows, "bad row")
-    if found.difference is not None:
-        gap, error, _, p_value = found.difference
-        facts[f"the first, minus that of {against}"] = f"{gap:+.4f} ± {error:.4f}, p = {p_value:.2g} (paired test)"
-    if at_least is not None:
-        verdict = "the interval lies below" if too_low else "met" if found.auc >= at_least else "possible"
-        facts[f"AUC of at least {at_least:g}"] = verdict
-    show_table(title, facts)
-    lines = {
-        name: f"{number_of(found.rows_of[name], 'row')}, recall {recall:.3f}"
-        for name, recall in found.recall_of.items()
-    }
-    show_table("classes", lines)
-    return TOO_LOW if too_low else 0
-
-
 def group_as_text(group: GroupEvaluation) -> str:
     """Return the AUC of a group, its calibration, and its rates at the threshold of the page."""
     area = group.confidence
@@ -243,8 +198,3 @@ def group_as_json(group: GroupEvaluation) -> Json:
         "brier": group.calibration.brier_score(),
         "points": [{name: known(value) for name, value in point._asdict().items()} for point in group.points],
     }
-
-
-def interval_text(metric: MetricInterval | GroupAucInterval) -> str:
-    """Return a metric with its interval as text."""
-    return f"{metric.value:.4f}, 95 % interval {metric.low:.4f} to {metric.high:.4f}"

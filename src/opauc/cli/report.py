@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
-from opauc.api.evaluate import GroupColumns, evaluate_stream, write_report
+from opauc.api.class_report import write_class_report
+from opauc.api.evaluate import evaluate_stream, write_report
+from opauc.api.evaluate_classes import evaluate_classes
+from opauc.api.group_columns import GroupColumns
 from opauc.api.output_file import check_writable
-from opauc.api.scored_stream import Purpose, ScoredStream, check_two_classes
+from opauc.api.scored_stream import Purpose, ScoredStream
 from opauc.cli import options as shared
 from opauc.cli.console import Reporter, command_line
 
@@ -35,8 +38,13 @@ def command(
     bad_rows = shared.bad_rows(on_bad_row, max_bad_rows)
     columns = GroupColumns(by=by)
     scored = ScoredStream(model, data, format_, bad_rows, Purpose.REPORT, columns.names)
-    check_two_classes(scored.model, "the report page", "opauc evaluate prints the AUCs of several")
     reporter = Reporter(json, quiet)
+    if scored.model.several_classes:
+        found = evaluate_classes(scored, reporter, columns=columns, detailed=True)
+        write_class_report(output, model.name, scored, found, command_line())
+        line = f"{output}: mean AUC over pairs of classes {found.auc:.4f} on {found.rows:,} rows"
+        reporter.say("reported", line, report=str(output), auc=found.auc)
+        return 0
     evaluation = evaluate_stream(scored, reporter, columns=columns)
     write_report(output, model.name, scored, evaluation, command_line())
     auc = evaluation.ranking.confidence.auc

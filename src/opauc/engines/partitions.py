@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from opauc.core.fit import FitFactory, Sharding, ShardPosition
+from opauc.core.labels import MAX_CLASSES, ClassLabels
 from opauc.core.loop import Trainer
 from opauc.core.model import Model
 from opauc.data.sample import RowNumbers
 from opauc.engines.shards import TrainedShards
-from opauc.errors import InputError, UnsupportedOperationError
+from opauc.errors import InputError, Parameter, ParameterError, UnsupportedOperationError
 from opauc.estimators.input_checks import CheckedBatch
 from opauc.types import Array
 
@@ -126,19 +127,15 @@ def check_sharded(model: object) -> None:
 
 
 class Look(NamedTuple):
-    """Up to two distinct labels of a partition, and its number of features."""
+    """The distinct labels of a partition, and its number of features."""
 
     labels: Array
     n_features: int
 
 
 def look_at(X: Array, y: ArrayLike) -> Look:
-    """Return labels, three at most that differ, and the number of features of a partition."""
-    labels = np.asarray(y)
-    distinct = labels[:1]
-    while distinct.size < 3 and (others := labels[~np.isin(labels, distinct)]).size:
-        distinct = np.concatenate([distinct, others[:1]])
-    return Look(distinct, X.shape[1])
+    """Return the distinct labels, of many those that say that there are too many, and the number of features."""
+    return Look(np.unique(np.asarray(y))[: MAX_CLASSES + 1], X.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,15 +148,17 @@ class PartitionPlan:
 
     @classmethod
     def of(cls, model: ShardedEstimator, classes: Array, n_features: int, rows: RemoteRows) -> PartitionPlan:
-        """Return the plan for rows of two classes and so many features; raise where shards do not merge."""
+        """Return the plan for rows of these classes and so many features; raise where shards do not merge."""
         begun = model._begin_shards(rows, classes)
-        return cls(begun, classes, begun._shard_factory().sharding(np.empty((0, n_features))))
+        factory = begun._shard_factory().for_classes(classes.size)
+        return cls(begun, classes, factory.sharding(np.empty((0, n_features))))
 
     def train(self, number: int, first_row: int, batches: Iterable[LabeledRows]) -> TrainedShards:
         """Return the model of the batches of a partition, which depends on these alone."""
         shard: Any = copy(self.model)
         position = ShardPosition(number, first_row, self.sharding.key)
-        trainer, n_rows = Trainer(shard._shard_factory().for_shard(position)), 0
+        factory = shard._shard_factory().for_classes(self.classes.size)
+        trainer, n_rows = Trainer(factory.for_shard(position)), 0
         for X, y, sample_weight in batches:
             if not X.shape[0]:
                 continue
@@ -177,10 +176,37 @@ def classes_so_far(classes: Array | None, look: Look) -> Array:
     return np.unique(look.labels if classes is None or not classes.size else np.concatenate([classes, look.labels]))
 
 
+def given_classes(classes: Sequence[Any] | None) -> Array | None:
+    """Return the classes that a user names, sorted; None where that is None.
+
+    >>> from opauc.engines.partitions import given_classes
+    >>> given_classes(["b", "a", "c"])
+    array(['a', 'b', 'c'], dtype='<U1')
+    """
+    if classes is None:
+        return None
+    try:
+        return ClassLabels.announced(list(classes), several=True).classes
+    except ValueError as error:
+        raise ParameterError(Parameter("classes"), f": {error}") from error
+
+
+def classes_among(labels: Array) -> Array:
+    """Return the classes, given two or more distinct labels: all of them, or two where more cannot be classes.
+
+    >>> import numpy as np
+    >>> from opauc.engines.partitions import classes_among
+    >>> classes_among(np.array([1, 2, 5])), classes_among(np.array([0.1, 0.2, 0.5]))
+    (array([1, 2, 5]), array([0.1, 0.2]))
+    """
+    return ClassLabels(several=True).with_labels(labels).classes
+
+
 def adopt_shards(model: Estimator, trained: TrainedShards) -> Estimator:
     """Return the model, fitted to the rows of all partitions."""
     name = type(model).__name__
     if trained.model is None or not trained.model.fit.counts.all_seen:
-        raise InputError(f"{name} needs rows of two classes, got {trained.rows} rows of fewer")
+        every = "two classes" if trained.model is None or not trained.model.several_classes else "every class"
+        raise InputError(f"{name} needs rows of {every}, got {trained.rows} rows of fewer")
     model._adopt_shards(trained.model)
     return model

@@ -67,6 +67,33 @@ class RowAccess(ABC):
     def scores(self, rows: Rows) -> Floats:
         """Return the score of each row."""
 
+    def row(self, row: Mapping[str, object] | ArrayLike) -> Rows:
+        """Return one row, a dict or an array of one dimension, as the scorer takes it."""
+        if isinstance(row, Mapping):
+            return self.records((row,))
+        values = np.asarray(row)
+        if values.ndim != 1:
+            raise InputError(f"expected one row, a dict or an array of one dimension, got {type(row).__name__}")
+        rows = self.array(values) if values.dtype.kind == "f" else None
+        return self.rows(values[None]) if rows is None else rows
+
+    def many_rows(self, X: Any) -> Rows:
+        """Return rows in memory as the scorer takes them; those of a list of dicts are read one by one."""
+        if isinstance(X, list) and X and all(isinstance(row, Mapping) for row in X):
+            return self.records(X)
+        return self.rows(X)
+
+    def scores_of(self, X: Any) -> Floats:
+        """Return the scores of rows in memory, or of a stream of tables."""
+        if is_in_memory(X):
+            return self.scores(self.many_rows(X))
+        from opauc.data.formats.table import table_parts  # pyarrow, which arrays do not wait for
+
+        parts = [self.scores(self.rows(part)) for part in table_parts(X)]
+        if not parts:
+            raise InputError("expected rows to score, the stream has none")
+        return np.concatenate(parts)
+
     @abstractmethod
     def contributions(self, rows: Rows) -> tuple[Sequence[str], Floats, float]:
         """Return the names of the terms, their contributions to each row, and the baseline."""
@@ -139,7 +166,7 @@ class RowScorer:
         >>> OPAUC().fit([[-1.0], [-0.5], [0.5], [1.0]], [0, 0, 1, 1]).scorer().score([0.0])
         0.0
         """
-        return self._access.score(self._row(row))
+        return self._access.score(self._access.row(row))
 
     def probability(self, row: Mapping[str, object] | ArrayLike) -> float:
         """Return the probability of the positive class.
@@ -210,7 +237,7 @@ class RowScorer:
         >>> [name for name, _ in scorer.explain([4.0]).contributions]
         ['x0']
         """
-        return self._explanations(self._row(row), k)[0]
+        return self._explanations(self._access.row(row), k)[0]
 
     def explain_rows(self, X: Any, k: int | None = None) -> list[RowExplanation]:
         """Return what `explain` returns for each row, in much less time.
@@ -239,7 +266,7 @@ class RowScorer:
         >>> [explanation.contributions[0][0] for explanation in scorer.explain_rows([[4.0], [0.0]])]
         ['x0', 'x0']
         """
-        return self._explanations(self._rows(X), k)
+        return self._explanations(self._access.many_rows(X), k)
 
     def score_rows(self, X: Any) -> Floats:
         """Return the score of each row.
@@ -260,14 +287,7 @@ class RowScorer:
         >>> OPAUC().fit([[-1.0], [-0.5], [0.5], [1.0]], [0, 0, 1, 1]).scorer().score_rows([[0.0], [0.0]])
         array([0., 0.])
         """
-        if is_in_memory(X):
-            return self._access.scores(self._rows(X))
-        from opauc.data.formats.table import table_parts  # pyarrow, which arrays do not wait for
-
-        parts = [self._access.scores(self._access.rows(part)) for part in table_parts(X)]
-        if not parts:
-            raise InputError("expected rows to score, the stream has none")
-        return np.concatenate(parts)
+        return self._access.scores_of(X)
 
     def probability_of(self, score: float) -> float:
         """Return the probability of the positive class of a row with this score.
@@ -321,18 +341,3 @@ class RowScorer:
             others = float(of_row[order[len(first) :]].sum())
             explanations.append(RowExplanation(float(baseline), parts, others))
         return explanations
-
-    def _rows(self, X: Any) -> Rows:
-        """Return rows in memory as the scorer takes them; those of a list of dicts are read one by one."""
-        if isinstance(X, list) and X and all(isinstance(row, Mapping) for row in X):
-            return self._access.records(X)
-        return self._access.rows(X)
-
-    def _row(self, row: Mapping[str, object] | ArrayLike) -> Rows:
-        if isinstance(row, Mapping):
-            return self._access.records((row,))
-        values = np.asarray(row)
-        if values.ndim != 1:
-            raise InputError(f"expected one row, a dict or an array of one dimension, got {type(row).__name__}")
-        rows = self._access.array(values) if values.dtype.kind == "f" else None
-        return self._access.rows(values[None]) if rows is None else rows

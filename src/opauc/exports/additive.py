@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, NUMERIC
+from opauc.additive.multiclass.fit import MulticlassFit
+from opauc.additive.multiclass.scorer import REST_POWER
 from opauc.additive.state import AdditiveFit
 from opauc.additive.terms.explain import TermColumns, Terms
 from opauc.additive.terms.tree_terms import TreeTerms
@@ -26,6 +28,7 @@ from opauc.exports.portable import (
     Table,
     Trees,
 )
+from opauc.exports.portable_classes import ClassLink, PortableClasses, join_models
 from opauc.exports.table_columns import inputs_of, number_columns, schema_columns
 from opauc.types import Floats
 
@@ -53,6 +56,13 @@ def additive_model(model: Model, fit: AdditiveFit) -> PortableModel:
         model.estimator, columns, inputs, tuple(parts.axes), terms, trees, parts.terms.numbers.baseline, 1.0, 0.0,
         (labels[0], labels[1]), threshold,
     )  # fmt: skip
+
+
+def additive_classes(model: Model, fit: MulticlassFit) -> PortableClasses:
+    """Return the portable form of an additive model of several classes."""
+    n_classes = fit.n_classes
+    link = ClassLink(1.0 - 1.0 / n_classes, REST_POWER, (0.0,) * n_classes, scores_are_odds=True)
+    return join_models([additive_model(model, one) for one in fit.class_fits], link, model.classes.tolist())
 
 
 def _distinguished(basis: Basis) -> list[Container[int]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from opauc.exports.portable import PortableModel
+from opauc.exports.portable_classes import PortableClasses
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class ExportOptions:
 
 
 Writer: TypeAlias = Callable[[PortableModel, ExportOptions], bytes]
+ClassesWriter: TypeAlias = Callable[[PortableClasses, ExportOptions], bytes]
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class ExportFormat:
         The fields of `ExportOptions` that it takes.
     writers : dict of str to callable
         The writers of files of other endings than the first.
+    write_classes : callable or None
+        Returns the content of the file of a model of several classes; None where the format has none.
     """
 
     name: str
@@ -64,3 +68,4 @@ class ExportFormat:
     write: Writer
     options: tuple[str, ...] = ()
     writers: Mapping[str, Writer] = field(default_factory=dict)
+    write_classes: ClassesWriter | None = None

@@ -20,10 +20,11 @@ from opauc.exports.portable import (
     Table,
     Trees,
 )
+from opauc.exports.portable_classes import PortableClasses
 from opauc.types import Json
 from opauc.version import __version__
 
-FORMAT, FORMAT_VERSION = "opauc portable model", 1
+FORMAT, CLASSES_FORMAT, FORMAT_VERSION = "opauc portable model", "opauc portable model of several classes", 1
 # JSON may be put into a page or a script: there these characters would end it, or begin something else.
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
@@ -65,6 +66,35 @@ def to_json(model: PortableModel) -> Json:
         "axes": [axis_to_json(axis) for axis in model.axes],
         "terms": [term_to_json(term) for term in model.terms],
         "trees": None if model.trees is None else trees_to_json(model.trees),
+    }
+
+
+def classes_to_json(model: PortableClasses) -> Json:
+    """Return a model of several classes as plain values."""
+    link = model.link
+    return {
+        "format": CLASSES_FORMAT,
+        "version": FORMAT_VERSION,
+        "library": f"opauc {__version__}",
+        "estimator": model.estimator,
+        "labels": list(model.labels),
+        "link": {
+            "power": link.power,
+            "rest_power": link.rest_power,
+            "log_shares": list(link.log_shares),
+            "score": "log_odds" if link.scores_are_odds else "log_probability",
+        },
+        "columns": [column_to_json(column) for column in model.columns],
+        "inputs": [input_to_json(one) for one in model.inputs],
+        "axes": [axis_to_json(axis) for axis in model.axes],
+        "classes": [
+            {
+                "baseline": one.baseline,
+                "terms": [term_to_json(term) for term in one.terms],
+                "trees": None if one.trees is None else trees_to_json(one.trees),
+            }
+            for one in model.classes
+        ],
     }
 
 
@@ -160,4 +190,9 @@ def write_json(model: PortableModel, _options: ExportOptions) -> bytes:
     return json_text(model).encode()
 
 
-JSON = ExportFormat("json", (".json",), write_json)
+def write_classes_json(model: PortableClasses, _options: ExportOptions) -> bytes:
+    """Return the content of a JSON file of a model of several classes."""
+    return (to_text(classes_to_json(model)) + "\n").encode()
+
+
+JSON = ExportFormat("json", (".json",), write_json, write_classes=write_classes_json)

@@ -12,7 +12,9 @@ from opauc.core.fit import Fit
 from opauc.core.model import Model
 from opauc.errors import UnsupportedOperationError
 from opauc.exports.portable import CATEGORY, Axis, Column, Levels, Line, PortableModel, PortableTerm, Table
+from opauc.exports.portable_classes import ClassLink, PortableClasses, join_models
 from opauc.exports.table_columns import inputs_of, number_columns, one_hot_columns
+from opauc.linear.multiclass.scorer import MulticlassScorer
 from opauc.linear.scorer import LinearScorer
 from opauc.types import Floats
 
@@ -29,12 +31,32 @@ def linear_model(model: Model, fit: Fit) -> PortableModel:
         raise UnsupportedOperationError(
             f"cannot be exported: {model.estimator} has neither terms nor weights of columns"
         )
-    columns, features, fills = _columns(model)
     if scorer.unit_rows:
         raise UnsupportedOperationError("cannot be exported: the score scales each row to length one")
+    labels = model.classes.tolist()
+    return replace(
+        _weighted(model, scorer.weights, scorer.intercept, fit),
+        slope=scorer.slope, offset=float(np.clip(scorer.offset, -CERTAIN, CERTAIN)), labels=(labels[0], labels[1]),
+        threshold=0.0 if model.threshold is None else model.threshold.score,
+    )  # fmt: skip
+
+
+def linear_classes(model: Model, fit: Fit) -> PortableClasses:
+    """Return the portable form of a linear model of several classes; those without training rows are left out."""
+    scorer = fit.scorer
+    assert isinstance(scorer, MulticlassScorer), "the scorer of its family"
+    seen = np.flatnonzero(scorer.shares > 0.0)
+    models = [_weighted(model, scorer.weights[k], float(scorer.intercepts[k]), None) for k in seen]
+    link = ClassLink(1.0, 0.0, tuple(np.log(scorer.shares[seen]).tolist()))
+    return join_models(models, link, model.classes[seen].tolist())
+
+
+def _weighted(model: Model, weights: Floats, intercept: float, fit: Fit | None) -> PortableModel:
+    """Return the weighted sum of the columns of a model, against the means of the rows of a fit if there is one."""
+    columns, features, fills = _columns(model)
     width = 1 + max((int(part.max(initial=-1)) for part in features), default=-1)
-    weights = np.pad(scorer.weights, (0, max(0, width - scorer.weights.size)))
-    means = _means(fit, width)
+    weights = np.pad(weights, (0, max(0, width - weights.size)))
+    means = None if fit is None else _means(fit, width)
     axes, terms = list[Axis](), list[PortableTerm]()
     for at, (column, own) in enumerate(zip(columns, features, strict=True)):
         if column.kind == CATEGORY:
@@ -45,12 +67,9 @@ def linear_model(model: Model, fit: Fit) -> PortableModel:
             values = np.array([weights[own[0]] * fills[at], weights[own[0]]])
         constant = 0.0 if means is None else -float(weights[own] @ means[own])
         terms.append(PortableTerm(column.name, (at,), constant, (Table((at,), values),)))
-    labels = model.classes.tolist()
     return PortableModel(
         model.estimator, columns, inputs_of(columns), tuple(axes), tuple(terms), None,
-        scorer.intercept - sum(term.constant for term in terms), scorer.slope,
-        float(np.clip(scorer.offset, -CERTAIN, CERTAIN)), (labels[0], labels[1]),
-        0.0 if model.threshold is None else model.threshold.score, is_centered=means is not None,
+        intercept - sum(term.constant for term in terms), 1.0, 0.0, (0, 1), 0.0, is_centered=means is not None,
     )  # fmt: skip
 
 

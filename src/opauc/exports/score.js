@@ -190,7 +190,8 @@
   }
   for (const axis of model.axes)
     if (axis.kind === "levels") axis.placeOf = new Map(axis.numbers.map((number, at) => [number, axis.places[at]]));
-  for (const term of model.terms)
+  const parts = model.classes || [model];
+  for (const term of parts.flatMap((part) => part.terms))
     for (const table of term.crossed)
       table.effectOf = new Map(table.levels.map((level, at) => [BigInt(level), table.effects[at]]));
 
@@ -277,18 +278,63 @@
       }
   }
 
-  // What each term adds to the score of a row, in the order of `terms`.
-  function contributions(row) {
+  // What each term of each part adds to its score of a row, in the order of its `terms`.
+  function contributionsOfParts(row) {
     const numbers = inputsOf(row);
     const places = model.axes.map((axis) => locate(axis, numbers[axis.input]));
-    const out = model.terms.map((term) => {
-      let value = term.constant;
-      for (const table of term.tables) value += tableValue(table, places);
-      for (const table of term.crossed) value += crossedValue(table, numbers);
-      return value;
+    return parts.map((part) => {
+      const out = part.terms.map((term) => {
+        let value = term.constant;
+        for (const table of term.tables) value += tableValue(table, places);
+        for (const table of term.crossed) value += crossedValue(table, numbers);
+        return value;
+      });
+      if (part.trees) addTrees(part.trees, places, out);
+      return out;
     });
-    if (model.trees) addTrees(model.trees, places, out);
-    return out;
+  }
+
+  const columns = model.columns.map((column) => ({name: column.name, kind: column.kind}));
+  if (model.classes) return ofClasses();
+
+  // The scores, the probabilities and the label of a model of several classes.
+  function ofClasses() {
+    const {power, rest_power, log_shares, score} = model.link;
+
+    // The logarithm of the sum of exponentials, of all values but the one at `left`.
+    function logSum(values, left) {
+      const kept = values.filter((value, at) => at !== left), most = Math.max(...kept);
+      return most + Math.log(kept.reduce((sum, value) => sum + Math.exp(value - most), 0));
+    }
+
+    function logits(row) {
+      return contributionsOfParts(row).map((contributions, at) => {
+        const additive = contributions.reduce((sum, value) => sum + value, parts[at].baseline);
+        return power * additive - rest_power * (Math.max(additive, 0) + Math.log1p(Math.exp(-Math.abs(additive))));
+      });
+    }
+
+    function scores(row) {
+      const values = logits(row);
+      return values.map((value, at) => value - logSum(values, score === "log_odds" ? at : -1));
+    }
+
+    function probabilities(row) {
+      const values = logits(row).map((value, at) => value + log_shares[at]), whole = logSum(values, -1);
+      return values.map((value) => Math.exp(value - whole));
+    }
+
+    function label(row) {
+      const values = logits(row);
+      return model.labels[values.indexOf(Math.max(...values))];
+    }
+
+    return {scores, probabilities, label, labels: model.labels, columns};
+  }
+
+  // What each term adds to the score of a row, in the order of `terms`.
+  function contributions(row) {
+    return contributionsOfParts(row)[0];
   }
 
   function score(row) {
@@ -327,7 +373,7 @@
     score, probability, label, reasons, contributions,
     labels: [model.labels.negative, model.labels.positive],
     threshold: model.threshold,
-    columns: model.columns.map((column) => ({name: column.name, kind: column.kind})),
+    columns,
     terms: model.terms.map((term) => term.name),
   };
 });

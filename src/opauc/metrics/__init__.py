@@ -3,7 +3,7 @@
 - `exact_auc`, `auc_interval`, `compare_aucs`, `roc_curve`, `precision_recall_curve`: from labels and scores in memory.
 - `PartialAuc`, `AveragePrecision`, `PrecisionAt`, `RecallAt`, `LiftAt`, `Auc`, or `ranking_metric("pauc@0.01")`:
   metrics of a ranking, each with its value, interval and paired test, and its bounds from a `StreamingAuc`.
-- `MulticlassAuc`, `GroupAuc`: the same for several classes, and within groups of rows.
+- `MulticlassAuc`, `ClassMean`, `GroupAuc`: the same for several classes, and within groups of rows.
 - `StreamingAuc`, `StreamingMulticlassAuc`, `StreamingGroupAuc`, `CalibrationBins`: mergeable statistics of a stream in
   fixed memory.
 - `choose_threshold`: where to cut scores, for costs, a false positive rate, a precision or a recall.
@@ -16,6 +16,7 @@ from opauc.core.threshold import Rate, Threshold
 from opauc.metrics.auc import Auc
 from opauc.metrics.average_precision import AveragePrecision
 from opauc.metrics.calibration import CalibrationBins, Reliability
+from opauc.metrics.class_mean import ClassIntervals, ClassMean
 from opauc.metrics.comparison import Compared, ScoreBuffer
 from opauc.metrics.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
 from opauc.metrics.exact_auc import exact_auc
@@ -41,6 +42,8 @@ __all__ = [
     "AucInterval",
     "AveragePrecision",
     "CalibrationBins",
+    "ClassIntervals",
+    "ClassMean",
     "Compared",
     "FittedMethod",
     "GroupAuc",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -148,6 +148,25 @@ def _named(metric: RankingMetric, interval: Callable[[], MetricInterval]) -> Met
         raise ParameterError(Parameter("metrics"), f": {metric.name}: {error}") from error
 
 
+class Scores(Protocol):
+    """The labels of rows and the scores of a method for them, of two classes or several."""
+
+    def interval(self) -> AucInterval | MetricInterval:
+        """Return the AUC, of several classes the mean over pairs of classes, with its 95 % interval."""
+        ...
+
+    def metrics(self, metrics: Sequence[RankingMetric]) -> dict[str, MetricInterval]:
+        """Return the values of metrics with their 95 % intervals, by name."""
+        ...
+
+    def compare(self, other: Self, metric: RankingMetric | None = None) -> AucDifference | None:
+        """Return the difference to the scores of another method for the same rows; None with too many rows."""
+        ...
+
+
+S = TypeVar("S", bound=Scores)
+
+
 class Compared(NamedTuple):
     """Result of one method; numbers that a failed method did not reach are None.
 
@@ -161,7 +180,7 @@ class Compared(NamedTuple):
     name : str
         The name of the method.
     auc : float
-        Its AUC on the held-out rows.
+        Its AUC on the held-out rows; of several classes the mean over pairs of classes (Hand and Till's M).
     low, high : float
         The 95 % limits of the AUC.
     p_value : float or None
@@ -191,7 +210,7 @@ class Compared(NamedTuple):
 
 
 def rank_methods(
-    methods: Sequence[tuple[str, float, str]], buffers: Sequence[ScoreBuffer], metrics: Sequence[RankingMetric] = ()
+    methods: Sequence[tuple[str, float, str]], buffers: Sequence[S], metrics: Sequence[RankingMetric] = ()
 ) -> list[Compared]:
     """Return the results of methods (name, seconds, trouble), best first, failed ones last.
 

@@ -164,7 +164,7 @@ class GroupAuc:
         ParameterError
             If no group has rows of both classes.
         """
-        interval = self._influence(aucs).interval(level, [np.arange(aucs.aucs.size)])
+        interval = influence_of_groups(self, aucs).interval(level, [np.arange(aucs.aucs.size)])
         return GroupAucInterval(*interval, aucs.aucs.size, aucs.n_one_class)
 
     def compare(self, labels: ArrayLike, first: ArrayLike, second: ArrayLike, groups: ArrayLike) -> AucDifference:
@@ -190,7 +190,7 @@ class GroupAuc:
             If no group has rows of both classes.
         """
         one, two = (_aucs_of_rows(labels, scores, groups) for scores in (first, second))
-        return self._influence(one).compare(self._influence(two), [np.arange(one.aucs.size)])
+        return influence_of_groups(self, one).compare(influence_of_groups(self, two), [np.arange(one.aucs.size)])
 
     def weights_of(self, aucs: AucsByGroup) -> Floats:
         """Return how much each group counts; raise where there is none.
@@ -218,17 +218,6 @@ class GroupAuc:
         if self.weight == "equal":
             return np.ones(aucs.aucs.size)
         return {"rows": negatives + positives, "positives": positives, "pairs": negatives * positives}[self.weight]
-
-    def _influence(self, aucs: AucsByGroup) -> Influence:
-        """Return what leaving out each group changes (the jackknife), which heavy groups change more than linearly.
-
-        The number of trials is that of groups of equal weight with the same variance.
-        """
-        weights, n_groups = self.weights_of(aucs), aucs.aucs.size
-        value, total = self.of_groups(aucs), float(weights.sum())
-        others = np.maximum(total - weights, total * 1e-12)
-        values = weights * (aucs.aucs - value) / others * (n_groups - 1) / n_groups
-        return Influence(value, [Part(values, np.ones(n_groups))], total**2 / float(np.dot(weights, weights)))
 
 
 class AucsByGroup(NamedTuple):
@@ -514,6 +503,18 @@ GROUP_SCHEMA = {
     "class_counts": ArrayRule("int64", "entries 2", low=0),
     "left_out": ArrayRule("int64", "2", low=0),
 }
+
+
+def influence_of_groups(metric: GroupAuc, aucs: AucsByGroup) -> Influence:
+    """Return what leaving out each group changes (the jackknife), which heavy groups change more than linearly.
+
+    The number of trials is that of groups of equal weight with the same variance.
+    """
+    weights, n_groups = metric.weights_of(aucs), aucs.aucs.size
+    value, total = metric.of_groups(aucs), float(weights.sum())
+    others = np.maximum(total - weights, total * 1e-12)
+    values = weights * (aucs.aucs - value) / others * (n_groups - 1) / n_groups
+    return Influence(value, [Part(values, np.ones(n_groups))], total**2 / float(np.dot(weights, weights)))
 
 
 def _aucs_of_rows(labels: ArrayLike, scores: ArrayLike, groups: ArrayLike) -> AucsByGroup:

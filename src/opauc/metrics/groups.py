@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -108,51 +108,23 @@ class GroupEvaluation(NamedTuple):
         return float(self.calibration.probability_sums.sum()) / self.n_rows
 
 
-class GroupedScores:
-    """Labels, scores and probabilities of rows by the groups of a column, in memory that does not grow with the rows.
+class GroupNames:
+    """The groups of a column: its values, or where it has more numbers than a few, bands of the first batch's numbers.
 
-    A column of more numbers than a few is cut into bands, by the quantiles of the first batch.
+    Examples
+    --------
+    >>> from opauc.metrics.groups import GroupNames
+    >>> names = GroupNames()
+    >>> names.of([3, 1, None]).tolist(), names.in_order({"1": 10, "3": 20})
+    (['3', '1', '(missing)'], ['3', '1'])
     """
 
-    def __init__(self, column: str, policy: GroupPolicy = GROUP_POLICY) -> None:
-        self.column = column
+    def __init__(self, policy: GroupPolicy = GROUP_POLICY) -> None:
         self._policy = policy
         self._edges: Floats | None = None
         self._begun = False
-        self._buffers: dict[str, ScoreBuffer] = {}
-        self._bins: dict[str, CalibrationBins] = {}
-        self._all = ScoreBuffer()
 
-    def add(self, values: Sequence[object], labels: ArrayLike, scores: ArrayLike, probabilities: ArrayLike) -> None:
-        """Add rows with their values of the column."""
-        label, score, probability = np.asarray(labels), np.asarray(scores), np.asarray(probabilities)
-        names = self._names(values)
-        self._all.add(label, score)
-        distinct, member = np.unique(names, return_inverse=True)
-        for number, name in enumerate(distinct.tolist()):
-            group = name if name in self._buffers or len(self._buffers) < self._policy.max_groups else OTHERS
-            rows = member == number
-            self._buffers.setdefault(group, ScoreBuffer()).add(label[rows], score[rows])
-            bins = self._bins.get(group) or CalibrationBins.empty()
-            self._bins[group] = bins.update(label[rows], probability[rows])
-
-    def evaluate(self) -> list[GroupEvaluation]:
-        """Return the evaluation of each group: bands in their order, values by their rows, the most first."""
-        points = self._all.ranking().operating_points if min(self._all.stream.counts) > 0 else ()
-        groups = [self._evaluate(name, points) for name in self._buffers]
-        if self._edges is None:
-            return sorted(groups, key=lambda group: (-group.n_rows, group.name))
-        order = [*_band_names(self._edges), MISSING, OTHERS]
-        return sorted(groups, key=lambda group: order.index(group.name))
-
-    def _evaluate(self, name: str, points: Sequence[OperatingPoint]) -> GroupEvaluation:
-        buffer = self._buffers[name]
-        n_negatives, n_positives = (int(count) for count in buffer.stream.counts)
-        confidence = buffer.interval() if n_negatives and n_positives else None
-        at = tuple(_point(buffer, point, n_negatives, n_positives) for point in points)
-        return GroupEvaluation(name, n_negatives + n_positives, n_positives, confidence, self._bins[name], at)
-
-    def _names(self, values: Sequence[object]) -> NDArray[np.str_]:
+    def of(self, values: Sequence[object]) -> NDArray[np.str_]:
         """Return the name of each row's group."""
         numbers = _as_numbers(values)
         if not self._begun:
@@ -169,6 +141,56 @@ class GroupedScores:
         bands = np.array([*_band_names(self._edges), MISSING])
         at = np.searchsorted(self._edges, numbers, side="right")
         return np.asarray(bands[np.where(np.isnan(numbers), bands.size - 1, at)], np.str_)
+
+    def among(self, name: str, groups: Collection[str]) -> str:
+        """Return a name, or that of all further groups where there are as many as there may be."""
+        return name if name in groups or len(groups) < self._policy.max_groups else OTHERS
+
+    def in_order(self, rows_of: Mapping[str, int]) -> list[str]:
+        """Return the names of groups: bands in their order, values by their rows, the most first."""
+        if self._edges is None:
+            return sorted(rows_of, key=lambda name: (-rows_of[name], name))
+        return sorted(rows_of, key=[*_band_names(self._edges), MISSING, OTHERS].index)
+
+
+class GroupedScores:
+    """Labels, scores and probabilities of rows by the groups of a column, in memory that does not grow with the rows.
+
+    A column of more numbers than a few is cut into bands, by the quantiles of the first batch.
+    """
+
+    def __init__(self, column: str, policy: GroupPolicy = GROUP_POLICY) -> None:
+        self.column = column
+        self._names = GroupNames(policy)
+        self._buffers: dict[str, ScoreBuffer] = {}
+        self._bins: dict[str, CalibrationBins] = {}
+        self._all = ScoreBuffer()
+
+    def add(self, values: Sequence[object], labels: ArrayLike, scores: ArrayLike, probabilities: ArrayLike) -> None:
+        """Add rows with their values of the column."""
+        label, score, probability = np.asarray(labels), np.asarray(scores), np.asarray(probabilities)
+        names = self._names.of(values)
+        self._all.add(label, score)
+        distinct, member = np.unique(names, return_inverse=True)
+        for number, name in enumerate(distinct.tolist()):
+            group = self._names.among(name, self._buffers)
+            rows = member == number
+            self._buffers.setdefault(group, ScoreBuffer()).add(label[rows], score[rows])
+            bins = self._bins.get(group) or CalibrationBins.empty()
+            self._bins[group] = bins.update(label[rows], probability[rows])
+
+    def evaluate(self) -> list[GroupEvaluation]:
+        """Return the evaluation of each group: bands in their order, values by their rows, the most first."""
+        points = self._all.ranking().operating_points if min(self._all.stream.counts) > 0 else ()
+        rows_of = {name: buffer.n_rows for name, buffer in self._buffers.items()}
+        return [self._evaluate(name, points) for name in self._names.in_order(rows_of)]
+
+    def _evaluate(self, name: str, points: Sequence[OperatingPoint]) -> GroupEvaluation:
+        buffer = self._buffers[name]
+        n_negatives, n_positives = (int(count) for count in buffer.stream.counts)
+        confidence = buffer.interval() if n_negatives and n_positives else None
+        at = tuple(_point(buffer, point, n_negatives, n_positives) for point in points)
+        return GroupEvaluation(name, n_negatives + n_positives, n_positives, confidence, self._bins[name], at)
 
 
 def _point(buffer: ScoreBuffer, point: OperatingPoint, n_negatives: int, n_positives: int) -> GroupPoint:

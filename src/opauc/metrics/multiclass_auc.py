@@ -104,7 +104,7 @@ class MulticlassAuc:
         """Return the mean AUC of rows: labels 0 to K - 1, scores (n, K)."""
         label, score = check_class_scores(labels, scores)
         weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        rows_of, aucs = _rows_by_class(label, score.shape[1]), []
+        rows_of, aucs = rows_by_class(label, score.shape[1]), []
         for pair in self.pairs(score.shape[1]):
             rows = pair.rows(rows_of)
             of_rows = None if weight is None else weight[rows]
@@ -138,7 +138,7 @@ class MulticlassAuc:
             If a class has no rows.
         """
         label, score = check_class_scores(labels, scores)
-        return self._influence(label, score).interval(level, _clusters_of(groups, label, score.shape[1]))
+        return self._influence(label, score).interval(level, clusters_by_class(groups, label, score.shape[1]))
 
     def compare(
         self, labels: ArrayLike, first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None
@@ -166,13 +166,13 @@ class MulticlassAuc:
         """
         label, one = check_class_scores(labels, first)
         _, two = check_class_scores(labels, second)
-        clusters = _clusters_of(groups, label, one.shape[1])
+        clusters = clusters_by_class(groups, label, one.shape[1])
         return self._influence(label, one).compare(self._influence(label, two), clusters)
 
     def _influence(self, label: Counts, score: Floats) -> Influence:
         """Return the influences of the rows by class: each AUC is a mean over placements, and M a mean of AUCs."""
         n_classes = score.shape[1]
-        rows_of, values, aucs = _rows_by_class(label, n_classes), np.zeros(label.size), []
+        rows_of, values, aucs = rows_by_class(label, n_classes), np.zeros(label.size), []
         for pair in self.pairs(n_classes):
             rows = pair.rows(rows_of)
             is_positive = label[rows] == pair.positive
@@ -476,18 +476,18 @@ def check_all_classes(counts: Counts) -> None:
         raise ParameterError(Parameter("labels"), f": class {int(counts.argmin())} has no rows")
 
 
-def _rows_by_class(label: Counts, n_classes: int) -> list[Indices]:
+def rows_by_class(label: Counts, n_classes: int) -> list[Indices]:
     """Return the numbers of the rows of each class."""
     order = np.argsort(label, kind="stable")
     return np.split(order, np.cumsum(np.bincount(label, minlength=n_classes))[:-1])
 
 
-def _clusters_of(groups: ArrayLike | None, label: Counts, n_classes: int) -> list[Counts] | None:
+def clusters_by_class(groups: ArrayLike | None, label: Counts, n_classes: int) -> list[Counts] | None:
     """Return the group of each row as a number from 0, by class; None without groups."""
     if groups is None:
         return None
     numbers = group_numbers(groups, label.size)
-    return [numbers[rows] for rows in _rows_by_class(label, n_classes)]
+    return [numbers[rows] for rows in rows_by_class(label, n_classes)]
 
 
 def _largest_variance(value: float, n_classes: int, n_rows: int) -> float:

@@ -67,7 +67,7 @@ class Method(Protocol):
         rows : ndarray or csr_array of shape (n_rows, n_features)
             Rows of numbers.
         labels : ndarray of shape (n_rows,)
-            Their labels, 0 and 1.
+            Their labels, 0 and 1; of K classes 0 to K - 1.
         """
 
     def finish(self) -> None:
@@ -84,7 +84,7 @@ class Method(Protocol):
         Returns
         -------
         scores : ndarray of shape (n_rows,)
-            One score per row.
+            One score per row; of K > 2 classes one for each class, (n_rows, K).
         """
         ...
 
@@ -414,13 +414,7 @@ def compare_on_stream(
     >>> [result.name for result in results], results[0].p_value is None, bool(results[1].p_value < 0.001)
     (['feature 0', 'feature 1'], True, True)
     """
-    trials = [Trial(method) for method in methods] + [Trial(method, of_table=True) for method in of_tables]
-    for batch in read():
-        training = batch.take(~choice.of(batch))
-        for trial in trials:
-            trial.train(trial.rows_of(training), training.labels)
-    for trial in trials:
-        trial.finish()
+    trials = train_methods(methods, of_tables, (batch.take(~choice.of(batch)) for batch in read()))
     buffers = [ScoreBuffer(exact_rows) for _ in trials]
     counts = np.zeros(2, np.int64)
     for batch in read():
@@ -434,3 +428,16 @@ def compare_on_stream(
             f"comparing needs rows of two classes held out, got {counts[1]} positives and {counts[0]} negatives"
         )
     return rank_methods([(trial.method.name, trial.seconds, trial.trouble) for trial in trials], buffers, metrics)
+
+
+def train_methods(
+    methods: Sequence[Method], of_tables: Sequence[Method], batches: Iterable[NumberedRows]
+) -> list[Trial]:
+    """Train methods, those of features first, on the same batches of rows."""
+    trials = [Trial(method) for method in methods] + [Trial(method, of_table=True) for method in of_tables]
+    for batch in batches:
+        for trial in trials:
+            trial.train(trial.rows_of(batch), batch.labels)
+    for trial in trials:
+        trial.finish()
+    return trials

@@ -89,7 +89,7 @@ def histogram_chart(histogram: ScoreHistogram) -> str:
     return frame.chart("scores", "Scores by class", description, marks)
 
 
-def calibration_chart(curve: Reliability) -> str:
+def calibration_chart(curve: Reliability, slug: str = "calibration") -> str:
     """Draw the observed share of positives against the predicted probability, and the diagonal of agreement."""
     axis = _probability_axis(np.concatenate([curve.predicted, curve.observed]))
     frame, ends = Frame(axis, axis, "Predicted probability", "Observed share"), [axis.low, axis.high]
@@ -102,7 +102,7 @@ def calibration_chart(curve: Reliability) -> str:
     description = (
         f"{curve.counts.size} groups of rows by predicted probability; bars are 95 % limits of the observed share."
     )
-    return frame.chart("calibration", "Calibration", description, marks)
+    return frame.chart(slug, "Calibration", description, marks)
 
 
 class ProgressLine(NamedTuple):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ from opauc.report.inputs import (
     LEVELS,
     PAIR,
     EditRow,
+    FileRow,
     PenaltyChoice,
     Report,
     ShownTerm,
@@ -95,19 +96,23 @@ def render_report(report: Report) -> str:
         report=report,
         policy=POLICY,
         style=style_sheet(),
+        headline=Headline("AUC", *ranking.confidence[:3]),
         interval_note=interval_note(ranking),
-        training_note=training_note(report),
+        training_note=training_note(report.training_files, ranking.n_positives + ranking.n_negatives),
         in_short=in_short(report),
         contents=page_contents(report),
-        files=_file_rows(report),
+        files=file_rows(report.training_data),
         facts=page_facts(report),
         figures=list(_figures(report)),
         operating_points=operating_points(report),
         terms=None if section is None else _terms_context(section),
-        weights=_weight_table(report),
+        weights=weight_table(report.weights, report.weight_order, report.n_features),
         groups=_group_table(report),
-        tables=list(_tables(report)),
-        n_pairs=ranking.n_positives * ranking.n_negatives,
+        tables=list(page_tables(_metric_rows(report), report.data, report.settings, report.about, report.timings)),
+        classes=None,
+        class_terms=None,
+        footer=f"AUC is the share of the {plain(ranking.n_positives * ranking.n_negatives)} pairs of a positive and a "
+        "negative in which the positive scores higher, ties counting half.",
     )
 
 
@@ -131,6 +136,15 @@ def template(name: str) -> Template:
     return environment.get_template(name)
 
 
+class Headline(NamedTuple):
+    """The number on top of the page, with its interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
 class Figure(NamedTuple):
     """A chart with its heading and note; `chart` and `legend` are markup, `names` are a class and a name each."""
 
@@ -141,9 +155,9 @@ class Figure(NamedTuple):
     names: Iterable[tuple[str, str]] = ()
 
 
-def _file_rows(report: Report) -> list[tuple[str, str, str, str]]:
+def file_rows(files: Sequence[FileRow]) -> list[tuple[str, str, str, str]]:
     """Return the names, rows, bytes and hashes of the first training files."""
-    return [(one.path, plain(one.rows), plain(one.bytes), one.sha256) for one in report.training_data[:MAX_FILES]]
+    return [(one.path, plain(one.rows), plain(one.bytes), one.sha256) for one in files[:MAX_FILES]]
 
 
 def _figures(report: Report) -> Iterator[Figure]:
@@ -161,7 +175,7 @@ def _figures(report: Report) -> Iterator[Figure]:
         note = "Progressive validation: the mean AUC of rows scored before training on them; band: ± 2 standard errors"
         yield Figure("Learning curve", note, learning_chart(points))
     if report.penalty is not None and report.penalty.can_be_drawn:
-        yield from _penalty_figures(report.penalty)
+        yield from penalty_figures(report.penalty)
 
 
 def _histogram_legend(ranking: Ranking) -> str:
@@ -171,7 +185,8 @@ def _histogram_legend(ranking: Ranking) -> str:
     return f'<span class="key">{keys}{note}</span>'
 
 
-def _penalty_figures(choice: PenaltyChoice) -> Iterator[Figure]:
+def penalty_figures(choice: PenaltyChoice) -> Iterator[Figure]:
+    """Yield the charts of the choice of a penalty."""
     if choice.n_folds:
         is_loss = choice.criterion != "auc"
         better = "lower is better" if is_loss else "estimated from normal scores, higher is better"
@@ -195,11 +210,11 @@ def largest_weights(rows: Iterable[WeightRow]) -> list[WeightRow]:
     return sorted(rows, key=lambda row: (math.isnan(row.size), -abs(row.size)))[:MAX_WEIGHTS]
 
 
-def _weight_table(report: Report) -> dict[str, object] | None:
+def weight_table(weights: Sequence[WeightRow], order: str, n_features: int | None) -> dict[str, object] | None:
     """Return the template context of the largest weights: column names, and name, numbers and bar of each row."""
-    if not report.weights:
+    if not weights:
         return None
-    rows = largest_weights(report.weights)
+    rows = largest_weights(weights)
     sizes = [row.size for row in rows]
     largest = max((abs(size) for size in sizes if np.isfinite(size)), default=0.0)
     columns = {"Weight": aligned(sizes, largest, 4)}
@@ -211,7 +226,7 @@ def _weight_table(report: Report) -> dict[str, object] | None:
         }
     numbers = zip(*columns.values(), strict=True)
     return {
-        "note": f"{len(rows)} of {plain(report.n_features or len(report.weights))}, {report.weight_order}",
+        "note": f"{len(rows)} of {plain(n_features or len(weights))}, {order}",
         "columns": list(columns),
         "rows": [(row.name, line, weight_bar(row.size, largest)) for row, line in zip(rows, numbers, strict=True)],
     }
@@ -256,20 +271,26 @@ def _group_table(report: Report) -> dict[str, object] | None:
     return {"title": f"By {report.group_column}", "note": note, "columns": columns, "rows": rows}
 
 
-def _tables(report: Report) -> Iterator[tuple[str, str, Mapping[str, str]]]:
+def page_tables(
+    metrics: Mapping[str, str],
+    data: Mapping[str, object],
+    settings: Mapping[str, object],
+    about: Mapping[str, object],
+    timings: Mapping[str, float],
+) -> Iterator[tuple[str, str, Mapping[str, str]]]:
     """Yield the title, the CSS class and the rows of the tables of names and values."""
-    yield "Metrics", "pairs", _metric_rows(report)
-    for title, rows in (("Data", report.data), ("Settings", report.settings), ("About this page", report.about)):
+    yield "Metrics", "pairs", metrics
+    for title, rows in (("Data", data), ("Settings", settings), ("About this page", about)):
         yield title, "pairs", {key: plain(value) for key, value in rows.items()}
-    yield "Timings", "pairs times", {key: seconds(value) for key, value in report.timings.items()}
+    yield "Timings", "pairs times", {key: seconds(value) for key, value in timings.items()}
 
 
 def _metric_rows(report: Report) -> dict[str, str]:
     """Return the metrics and the mean AUC within groups, each with its interval."""
-    rows = {title: _interval_text(*metric[:3]) for title, metric in report.metrics.items()}
+    rows = {title: interval_text(*metric[:3]) for title, metric in report.metrics.items()}
     for weight, metric in report.within.items():
         name = "Mean AUC within groups" + ("" if weight == "equal" else f", by {weight}")
-        rows[name] = _interval_text(*metric[:3])
+        rows[name] = interval_text(*metric[:3])
     if report.within:
         groups = next(iter(report.within.values()))
         rows["Groups with both classes"] = plain(groups.n_groups)
@@ -277,7 +298,8 @@ def _metric_rows(report: Report) -> dict[str, str]:
     return rows
 
 
-def _interval_text(value: float, low: float, high: float) -> str:
+def interval_text(value: float, low: float, high: float) -> str:
+    """Return a value with its interval."""
     return f"{value:.4f}, 95 % interval {low:.4f} to {high:.4f}"
 
 
@@ -292,12 +314,7 @@ def _terms_context(section: TermsSection) -> dict[str, object]:
         for row, size in zip(importances, sizes, strict=True)
         if float(size.replace(MINUS, "-"))
     ]
-    drawn = [term for term in section.terms if term.importance > MIN_IMPORTANCE]
-    main_effects = [term for term in drawn if term.kind in (CURVE, LEVELS)][:MAX_MAIN_EFFECTS]
-    all_pairs = [term for term in drawn if term.kind == PAIR]
-    clear_pairs = sorted(filter(is_beyond_error, all_pairs), key=lambda term: term.is_weak)
-    pairs, n_unclear = clear_pairs[:MAX_PAIRS], len(all_pairs) - len(clear_pairs)
-    scale = largest_value(pairs)
+    figures, n_unclear = term_figures(section.terms, "", MAX_MAIN_EFFECTS, MAX_PAIRS)
     parts = {
         "own": ("curve or levels", any(row.own for row in importances)),
         "pairs": ("pairs, half for each feature", any(row.pairs for row in importances)),
@@ -313,16 +330,33 @@ def _terms_context(section: TermsSection) -> dict[str, object]:
             Figure(row.title, row.note, waterfall_chart(f"row-{number}", row))
             for number, row in enumerate(section.explained_rows)
         ],
-        "figures": [
-            *(_main_effect(f"term-{number}", term) for number, term in enumerate(main_effects)),
-            *(_pair(f"pair-{number}", term, scale) for number, term in enumerate(pairs)),
-        ],
+        "figures": figures,
         "drift": [(name, f"{index:.2f}") for name, index in section.drift[:MAX_IMPORTANCES]],
         "edits": [
             (edit.term, ACTIONS.get(edit.action, edit.action), edit_range(edit), edit.why, who_and_when(edit))
             for edit in section.edits
         ],
     }
+
+
+def term_figures(
+    terms: Sequence[ShownTerm], prefix: str, most_effects: int, most_pairs: int
+) -> tuple[list[Figure], int]:
+    """Return the charts of the most important terms, and how many pairs show no sign of an interaction.
+
+    `prefix` begins the names of the charts on the page.
+    """
+    drawn = [term for term in terms if term.importance > MIN_IMPORTANCE]
+    effects = [term for term in drawn if term.kind in (CURVE, LEVELS)][:most_effects]
+    all_pairs = [term for term in drawn if term.kind == PAIR]
+    clear_pairs = sorted(filter(is_beyond_error, all_pairs), key=lambda term: term.is_weak)
+    pairs, n_unclear = clear_pairs[:most_pairs], len(all_pairs) - len(clear_pairs)
+    scale = largest_value(pairs)
+    figures = [
+        *(_main_effect(f"{prefix}term-{number}", term) for number, term in enumerate(effects)),
+        *(_pair(f"{prefix}pair-{number}", term, scale) for number, term in enumerate(pairs)),
+    ]
+    return figures, n_unclear
 
 
 def who_and_when(edit: EditRow) -> str:

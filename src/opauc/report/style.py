@@ -24,6 +24,10 @@ DARK = {
     "alarm": "#ff8a84",
 }
 
+# Shades of a cell of the table of pairs, from none to the darkest.
+N_SHADES = 6
+DARKEST = 40  # percent of the color; the text keeps a contrast of 4.5
+
 # A chart by itself.
 CHART_RULES = """
 .chart{display:block;width:100%;height:auto;margin-top:auto;overflow:visible}
@@ -62,7 +66,7 @@ body{margin:0;background:var(--paper);color:var(--ink);
 main{max-width:60rem;margin:0 auto;padding:2.5rem 1.5rem 4rem}
 h1{font-size:1.5rem;line-height:1.25;margin:0;font-weight:650;overflow-wrap:anywhere}
 h2{font-size:1.0625rem;line-height:1.3;margin:0;font-weight:650}
-h3{font-size:1rem;line-height:1.3;margin:0;font-weight:600;overflow-wrap:anywhere}
+h3,h4{font-size:1rem;line-height:1.3;margin:0;font-weight:600;overflow-wrap:anywhere}
 p{margin:0}
 .soft,.under{color:var(--soft)}
 .under{font-size:.875rem;margin-top:.25rem;overflow-wrap:anywhere}
@@ -141,6 +145,17 @@ tbody th{overflow-wrap:anywhere;min-width:7rem}
 .importances td:last-child{width:36%}
 .parts{padding-top:.25rem}
 .groups{padding-top:2.75rem}
+.groups+.charts{padding-top:2.75rem}
+.matrix td{padding:.375rem .5rem;text-align:center}
+.matrix .heading{text-align:center;padding-left:.5rem;padding-right:.5rem}
+.class-terms{border-top:1px solid var(--line);margin-top:2.75rem;padding-top:1.5rem}
+.class-terms>section{padding-top:1.25rem}
+.class-terms details{padding-top:1.25rem}
+.class-terms summary{cursor:pointer}
+.class-terms summary h3{display:inline}
+.class-terms>.under:last-child{padding-top:1.25rem}
+.class-terms details+details{border-top:1px solid var(--grid);margin-top:1.25rem}
+.class-terms .chart{margin-top:0}
 footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;color:var(--soft)}
 @media (max-width:40rem){
   main{padding:1.5rem 1rem 3rem}
@@ -149,7 +164,7 @@ footer{border-top:1px solid var(--line);padding-top:1.25rem;font-size:.875rem;co
   .charts{padding-top:1.25rem}
   .chart text{font-size:14.25px}
   tbody th{min-width:4.5rem}
-  #thresholds tbody th,#groups tbody th{min-width:7rem}
+  #thresholds tbody th,#groups tbody th,#classes tbody th,.matrix tbody th,.class-terms tbody th{min-width:7rem}
   th,td{padding-right:.5rem}
   .bar{min-width:2.5rem}
   .weights td:last-child{width:20%}
@@ -278,7 +293,7 @@ summary{cursor:pointer}
 
 def style_sheet() -> str:
     """Return the style sheet of the page: light in print and by default, dark if the browser prefers it."""
-    return chart_style() + RULES
+    return chart_style() + _shades() + RULES
 
 
 def chart_style() -> str:
@@ -289,3 +304,12 @@ def chart_style() -> str:
 
 def _colors(theme: dict[str, str]) -> str:
     return ":root{" + ";".join(f"--{name}:{color}" for name, color in theme.items()) + "}"
+
+
+def _shades() -> str:
+    """Return the rules of the cells of the table of pairs, of which the first has no shade."""
+    shares = {number: number * DARKEST // (N_SHADES - 1) for number in range(1, N_SHADES)}
+    return "".join(
+        f".shade-{number}{{background:color-mix(in srgb,var(--positive) {percent}%,transparent)}}"
+        for number, percent in shares.items()
+    )

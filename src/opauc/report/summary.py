@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from opauc.metrics.ranking import Ranking
@@ -53,9 +53,8 @@ def page_facts(report: Report) -> list[Fact]:
     return [fact for fact in facts if fact.value]
 
 
-def training_note(report: Report) -> str:
-    """Return how many of the evaluation rows the model was trained on; empty if none."""
-    files, n_rows = report.training_files, report.ranking.n_positives + report.ranking.n_negatives
+def training_note(files: Mapping[str, int], n_rows: int) -> str:
+    """Return how many of the evaluation rows the model was trained on, given the rows of files; empty if none."""
     n_seen = sum(files.values())
     if not files:
         return ""

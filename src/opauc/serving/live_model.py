@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opauc.api.saving import load, save
+from opauc.core.fit import only_two_classes
 from opauc.errors import OpaucError, UnreadableFileError, UnsupportedOperationError
 from opauc.estimators.row_scorer import RowScorer
 from opauc.estimators.scoring import ScoringClassifier
@@ -185,6 +186,8 @@ def load_estimator(path: str, learn: bool) -> Any:
 
 def _served(estimator: Any, version: int) -> ServedModel:
     """Return a fitted estimator as requests see it."""
+    if estimator.classes_.size > 2:
+        raise only_two_classes("the service", estimator.classes_.size, "in Python, class_scorer() scores single rows")
     columns = RowColumns.of(estimator)
     served = ServedModel(estimator.scorer(), columns, type(estimator).__name__, version, time.time())
     _warm_up(served)

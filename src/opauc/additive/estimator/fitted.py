@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from opauc.additive.basis.packed_tables import PackedTables
 from opauc.additive.estimator.row_access import AdditiveRows
 from opauc.additive.input import next_rows
 from opauc.additive.state import AdditiveFit
@@ -43,7 +44,9 @@ class FittedGAM(SumsAlgebra):
     _reading: OrdinalReading | None = None
 
     def _row_access(self) -> AdditiveRows:
-        return AdditiveRows.of(self._copied(), self._fitted.scorer)
+        scorer = self._fitted.scorer
+        tables = PackedTables.of(scorer.tables) if self.classes_.size <= 2 else None
+        return AdditiveRows.of(self._copied(), scorer, tables)
 
     def _scored(self, X: ArrayLike) -> Scored:
         with self._threads():

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from opauc.additive.basis.packed_tables import PackedTables
 from opauc.additive.input import next_rows
-from opauc.additive.scorer import MappedScorer
+from opauc.core.scorer import Scorer
 from opauc.data.schema.record import RecordReader
 from opauc.errors import InputError
 from opauc.estimators.row_scorer import RowAccess
@@ -27,20 +27,20 @@ class AdditiveRows(RowAccess):
     """The rows of an additive model: records and tables of its columns, or arrays of numbers."""
 
     estimator: Any  # a copy that nobody trains
-    scorer: MappedScorer
-    tables: PackedTables
+    scorer: Scorer
+    tables: PackedTables | None  # of the only score; None with more than two classes
     reader: RecordReader | None  # None for a model fitted to arrays
     array_size: int | None  # of rows that are numbers already; None where arrays have to be read as tables
 
     @classmethod
-    def of(cls, estimator: Any, scorer: MappedScorer) -> AdditiveRows:
+    def of(cls, estimator: Any, scorer: Scorer, tables: PackedTables | None) -> AdditiveRows:
         """Return the rows of a fitted estimator, which is not changed afterwards."""
         columns, size = estimator._columns, estimator.n_features_in_
         are_numbers = columns is None or (
             not columns.categorical.any() and len(columns.inputs) == len(columns.columns) == size
         )
         reader = None if columns is None else columns.record_reader
-        return cls(estimator, scorer, PackedTables.of(scorer.tables), reader, size if are_numbers else None)
+        return cls(estimator, scorer, tables, reader, size if are_numbers else None)
 
     def records(self, records: Sequence[Mapping[str, object]]) -> Rows:
         """Return rows given as dicts as numbers."""
@@ -61,7 +61,8 @@ class AdditiveRows(RowAccess):
         return next_rows(self.estimator, X, self.estimator._columns, learn=False).rows
 
     def score(self, rows: Rows) -> float:
-        """Return the score of one row."""
+        """Return the score of one row, of two classes."""
+        assert self.tables is not None, "of more classes there is no single score"
         return self.tables.score(np.asarray(rows, np.float64))
 
     def scores(self, rows: Rows) -> Floats:

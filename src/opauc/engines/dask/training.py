@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from opauc.core.extras import needed
-from opauc.core.fit import only_two_classes
 from opauc.core.labels import ClassLabels
 from opauc.core.registry import READINGS
 from opauc.data import ReadOptions
@@ -25,13 +24,16 @@ from opauc.engines.partitions import (
     PartitionPlan,
     adopt_shards,
     check_sharded,
+    classes_among,
     classes_so_far,
     concat_rows,
+    given_classes,
     look_at,
     take_rows,
 )
 from opauc.engines.shards import SHARD_POLICY, ShardPolicy, TrainedShards, plan_training
 from opauc.errors import InputError
+from opauc.types import Array
 
 with needed("dask", "dask"):
     import dask.array as da
@@ -57,6 +59,7 @@ def fit_dask(
     y: Collection = None,
     *,
     sample_weight: Collection = None,
+    classes: Sequence[Any] | None = None,
     reading: ReadOptions | None = None,
     client: Client | None = None,
     shard_policy: ShardPolicy = SHARD_POLICY,
@@ -77,9 +80,12 @@ def fit_dask(
         patterns or folders of any format that the command reads; the workers
         must find them under the same names.
     y : dask array or series, or str
-        Labels of two classes; the name of the label's column where X is a dataframe.
+        Labels; the name of the label's column where X is a dataframe.
     sample_weight : dask array or series, default=None
         Weight of each row.
+    classes : sequence, default=None
+        All classes. By default those of the first partitions up to the first one with a second label; a label that is
+        none of them is an error.
     reading : ReadOptions, default=None
         How files are read; by default all is inferred.
     client : distributed.Client, default=None
@@ -117,16 +123,17 @@ def fit_dask(
     array([0, 1])
     """
     check_sharded(model)
-    scheduler = scheduler_of(client)
+    named, scheduler = given_classes(classes), scheduler_of(client)
     paths = _paths(X)
     if paths is not None:
         if y is not None or sample_weight is not None:
             raise InputError("the labels of files are in them: y and sample_weight must be None")
         factory, options = model._shard_factory(), reading or ReadOptions()
+        labels = ClassLabels(several=True) if named is None else ClassLabels(named, several=True)
         kind = READINGS["ordinal" if type(model).__name__ == "OnePassGAM" else "onehot"]
-        plan = plan_training(factory, paths, kind(options), ClassLabels(), shard_policy)
+        plan = plan_training(factory, paths, kind(options), labels, shard_policy)
         return adopt_shards(model, train_files(plan, scheduler))
-    return adopt_shards(model, _train_partitions(model, DaskRows(_partitions(X, y, sample_weight), scheduler)))
+    return adopt_shards(model, _train_partitions(model, DaskRows(_partitions(X, y, sample_weight), scheduler), named))
 
 
 @dataclass(frozen=True)
@@ -163,9 +170,9 @@ class DaskRows:
             return self.scheduler.client.gather(self.scheduler.client.compute(tasks))
 
 
-def _train_partitions(model: Estimator, rows: DaskRows) -> TrainedShards:
-    """Return the merged model of all partitions."""
-    plan = _plan(model, rows)
+def _train_partitions(model: Estimator, rows: DaskRows, named: Array | None) -> TrainedShards:
+    """Return the merged model of all partitions; the user may have named the classes."""
+    plan = _plan(model, rows, named)
     numbered = plan.sharding.numbers_rows
     first_rows = accumulate(rows.counts, initial=0) if numbered else repeat(0)
     train = delayed(plan.train, pure=False)
@@ -177,17 +184,17 @@ def _train_partitions(model: Estimator, rows: DaskRows) -> TrainedShards:
     return trained
 
 
-def _plan(model: Estimator, rows: DaskRows) -> PartitionPlan:
-    """Look at one partition after another until there are rows of two classes."""
+def _plan(model: Estimator, rows: DaskRows, named: Array | None) -> PartitionPlan:
+    """Look at one partition after another until there are rows of two classes, at the first where they are named."""
     classes, look, width = None, delayed(look_at, pure=False), 0
     for part in rows.parts:
         with engine_errors():
             first = rows.scheduler.client.compute(look(part.X, part.y)).result()
         classes, width = classes_so_far(classes, first), first.n_features
-        if classes.size > 2:
-            raise only_two_classes("arrays of Dask", int(classes.size), "files take more")
-        if classes.size == 2:
-            return PartitionPlan.of(model, classes, width, rows)
+        if named is not None:
+            return PartitionPlan.of(model, named, width, rows)
+        if classes.size >= 2:
+            return PartitionPlan.of(model, classes_among(classes), width, rows)
     found = "no rows" if classes is None or not classes.size else f"one class, {classes.tolist()[0]!r}"
     raise InputError(f"{type(model).__name__} needs rows of two classes, got {found}")
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
 from opauc.core.extras import needed
+from opauc.core.labels import MAX_CLASSES
 from opauc.core.scorer import Scorer
 from opauc.data.arrow_columns import label_values
 from opauc.data.sample import RowNumbers
@@ -24,7 +25,9 @@ from opauc.engines.partitions import (
     PartitionPlan,
     adopt_shards,
     check_sharded,
+    classes_among,
     concat_rows,
+    given_classes,
     take_rows,
 )
 from opauc.engines.shards import TrainedShards
@@ -110,6 +113,10 @@ class ScoringModel(Protocol):
     def _feature_names(self) -> tuple[str, ...] | None: ...
 
     @property
+    def classes_(self) -> Array:
+        """The classes."""
+
+    @property
     def _columns(self) -> TableSchema | None: ...
 
 
@@ -120,6 +127,7 @@ def fit_spark(
     *,
     features: Sequence[str] | str | None = None,
     weight: str | None = None,
+    classes: Sequence[Any] | None = None,
 ) -> Estimator:
     """Return the model, fitted to the rows of a Spark frame.
 
@@ -135,13 +143,16 @@ def fit_spark(
     frame : pyspark.sql.DataFrame
         Rows.
     label : str, default="label"
-        The column of the labels, of two classes; the greater one is the positive class.
+        The column of the labels; of two classes the greater one is the positive class.
     features : str or sequence of str, default=None
         A column of vectors (pyspark.ml.linalg, dense or sparse), or columns of
         numbers, for `OnePassGAM` also of strings, booleans and dates; by default
         all but the label and the weight.
     weight : str, default=None
         The column of the weights of the rows.
+    classes : sequence, default=None
+        All classes. By default those of the first rows, or of all rows where these are of one class; a label that is
+        none of them is an error.
 
     Returns
     -------
@@ -166,10 +177,11 @@ def fit_spark(
     ['no', 'no', 'yes']
     """
     check_sharded(model)
+    named = given_classes(classes)
     columns = _columns(frame, features, label, weight)
     rows = frame.select(*columns.used())
     all_rows = SparkRows(rows, columns)
-    plan = PartitionPlan.of(model, _classes(rows, label), _width(rows, columns), all_rows)
+    plan = PartitionPlan.of(model, _classes(rows, label) if named is None else named, _width(rows, columns), all_rows)
     first_rows = all_rows.first_rows if plan.sharding.numbers_rows else {}
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -186,6 +198,8 @@ def score_spark(
     model: ScoringModel, frame: DataFrame, *, features: Sequence[str] | str | None = None, output: str = "score"
 ) -> DataFrame:
     """Return the frame with one more column: the score of each row, the higher, the more likely positive.
+
+    Of a model of more than two classes it is an array, of a score for each class in the order of `classes_`.
 
     Parameters
     ----------
@@ -210,7 +224,7 @@ def score_spark(
     >>> best.select("size").collect()  # doctest: +SKIP
     [Row(size=4.0), Row(size=1.0), Row(size=0.0)]
     """
-    scorer, raw = model._scorer(), model._columns
+    scorer, raw, several = model._scorer(), model._columns, model.classes_.size > 2
     names = model._feature_names() if raw is None else [column.name for column in raw.columns]
     columns = _columns(frame, names if features is None else features)
     if raw is None and not columns.vectors and len(columns.features) != scorer.n_inputs:
@@ -221,9 +235,11 @@ def score_spark(
         if raw is not None:
             rows = raw.read(rows, "the frame").rows
         dense = np.column_stack([one.to_numpy() for one in rows.columns]) if isinstance(rows, pa.Table) else rows
-        return pa.array(scorer.scores(dense.astype(np.float64, copy=False)) if dense.shape[0] else [], pa.float64())
+        found = scorer.scores(dense.astype(np.float64, copy=False)) if dense.shape[0] else np.empty(0)
+        return pa.array(list(found), pa.list_(pa.float64())) if several else pa.array(found, pa.float64())
 
-    return frame.withColumn(output, F.arrow_udf(scores, "double")(F.struct(*columns.features)))
+    kind = "array<double>" if several else "double"
+    return frame.withColumn(output, F.arrow_udf(scores, kind)(F.struct(*columns.features)))
 
 
 def _columns(
@@ -250,17 +266,15 @@ def _columns(
 
 
 def _classes(rows: DataFrame, label: str) -> Array:
-    """Return the two labels."""
+    """Return the labels of the first rows, or of all where these are of one class."""
     with engine_errors():
         found = rows.select(label).limit(FIRST_ROWS).distinct().collect()
         if len(found) < 2:
-            found = rows.select(label).distinct().limit(3).collect()
+            found = rows.select(label).distinct().limit(MAX_CLASSES + 1).collect()
     kinds = [row[0] for row in found if row[0] is not None]
     if len(kinds) < 2:
         raise InputError(f"column {label}: rows of two classes are needed, got {kinds or 'none'}")
-    if len(kinds) > 2:
-        raise InputError(f"column {label}: labels must be of two classes, got {', '.join(map(repr, kinds[:3]))}")
-    return np.unique(np.array(kinds))
+    return classes_among(np.unique(np.array(kinds)))
 
 
 def _width(rows: DataFrame, columns: FrameColumns) -> int:

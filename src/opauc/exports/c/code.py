@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from itertools import accumulate
 from typing import TypeVar
@@ -12,13 +12,15 @@ from opauc.exports.c.names import c_bytes, c_comment, c_string, identifiers
 from opauc.exports.format import ExportFormat, ExportOptions
 from opauc.exports.merge_terms import check_centered, merge_terms
 from opauc.exports.portable import CATEGORY, DATE, NUMBER, PortableModel
+from opauc.exports.portable_classes import PortableClasses
 from opauc.version import __version__
 
 Item = TypeVar("Item")
 KINDS = {NUMBER: "NUMBER", CATEGORY: "CATEGORY", DATE: "DATE"}
 PARTS = {"": "WHOLE", "day": "DAY", "month": "MONTH", "weekday": "WEEKDAY", "hour": "HOUR"}
 # The code, in the order in which C needs it.
-PARTS_OF_CODE = ("numbers.c", "dates.c", "score.c", "main.c")
+PARTS_OF_CODE = ("numbers.c", "dates.c", "score.c", "two.c", "main.c")
+PARTS_OF_CLASSES = ("numbers.c", "dates.c", "score.c", "classes.c", "main.c")
 # The number of text that marks a missing value; categories have those from -1.
 MISSING_TEXT = -2.0
 FIELDS = {
@@ -35,9 +37,9 @@ typedef struct {{
 extern "C" {{
 #endif
 
-/* The names of the columns in UTF-8, in the order of opauc_set, and of the labels 0 and 1. */
+/* The names of the columns in UTF-8, in the order of opauc_set, and of the labels from 0. */
 extern const char *const opauc_columns[OPAUC_N_COLUMNS];
-extern const char *const opauc_labels[2];
+extern const char *const opauc_labels[OPAUC_N_CLASSES];
 
 /* Set every value to missing. */
 void opauc_clear(opauc_row *row);
@@ -48,10 +50,19 @@ int opauc_set(opauc_row *row, int column, const char *text);
 /* Days since 1970 of a local time. */
 double opauc_days(int year, int month, int day, int hour, int minute, double second);
 
+{functions}"""
+FUNCTIONS = """\
 /* The score, the probability of label 1, the label 0 or 1. Each function returns 0, or 1 + the position of a column
    whose value the model does not take; then it writes nothing. */
 int opauc_score(const opauc_row *row, double *score);
 int opauc_probability(const opauc_row *row, double *probability);
+int opauc_label(const opauc_row *row, int *label);
+"""
+FUNCTIONS_OF_CLASSES = """\
+/* The scores and the probabilities of the labels, the number of a label. Each function returns 0, or 1 + the position
+   of a column whose value the model does not take; then it writes nothing. */
+int opauc_scores(const opauc_row *row, double scores[OPAUC_N_CLASSES]);
+int opauc_probabilities(const opauc_row *row, double probabilities[OPAUC_N_CLASSES]);
 int opauc_label(const opauc_row *row, int *label);
 """
 REASONS = """
@@ -107,13 +118,53 @@ def c_code(model: PortableModel, reasons: int = 0) -> str:
     """
     check_centered(model, reasons)
     scored = model if reasons else merge_terms(model)
-    code = [files("opauc.exports.c").joinpath(name).read_text(encoding="ascii") for name in PARTS_OF_CODE]
+    numbers = {
+        "BASELINE": model.baseline if reasons else 0.0, "SLOPE": model.slope, "OFFSET": model.offset,
+        "THRESHOLD": model.threshold,
+    }  # fmt: skip
+    functions = FUNCTIONS + (REASONS if reasons else "")
+    return _code(scored, numbers, model.labels, functions, PARTS_OF_CODE, reasons)
+
+
+def classes_c_code(model: PortableClasses) -> str:
+    """Return a model of several classes as C99 that needs nothing but the standard library.
+
+    Examples
+    --------
+    >>> from opauc import OPAUC
+    >>> from opauc.exports.c.code import classes_c_code
+    >>> from opauc.exports.make_portable import make_portable_classes
+    >>> code = classes_c_code(make_portable_classes(OPAUC().fit([[0.0], [1.0], [2.0]], [0, 1, 2])._to_model()))
+    >>> print(code[:29])
+    /* A model of opauc for OPAUC
+    """
+    link = model.link
+    numbers = {"POWER": link.power, "REST_POWER": link.rest_power}
+    further = [
+        f"enum {{ SCORES_ARE_ODDS = {int(link.scores_are_odds)} }};",
+        array("double", "log_shares", (number(one) for one in link.log_shares)),
+    ]
+    return _code(model.joined(), numbers, model.labels, FUNCTIONS_OF_CLASSES, PARTS_OF_CLASSES, further=further)
+
+
+def _code(
+    model: PortableModel,
+    numbers: Mapping[str, float],
+    labels: Sequence[bool | int | float | str],
+    functions: str,
+    parts: Sequence[str],
+    reasons: int = 0,
+    further: Sequence[str] = (),
+) -> str:
+    """Return the declarations, the constants and the code of a model."""
+    code = [files("opauc.exports.c").joinpath(name).read_text(encoding="ascii") for name in parts]
     return "\n".join([
-        _declarations(model, reasons), "#ifndef OPAUC_DECLARATIONS", TYPES, *_data(scored), *code, "#endif\n"
+        _declarations(model, len(labels), functions, reasons), "#ifndef OPAUC_DECLARATIONS", TYPES,
+        *_data(model, numbers, labels), *further, *code, "#endif\n",
     ])  # fmt: skip
 
 
-def _declarations(model: PortableModel, reasons: int) -> str:
+def _declarations(model: PortableModel, n_classes: int, functions: str, reasons: int) -> str:
     """Return what a program includes: the row and the functions."""
     fields = "\n".join(
         f"    {FIELDS[column.kind][0]}{field}; /* {c_comment(column.name)}: {FIELDS[column.kind][1]} */"
@@ -124,9 +175,9 @@ def _declarations(model: PortableModel, reasons: int) -> str:
         "   A file that only calls it includes it too, after #define OPAUC_DECLARATIONS.\n"
         "   With -DOPAUC_MAIN it is a program that scores lines of standard input (see main). */\n\n"
         "#ifndef OPAUC_MODEL\n#define OPAUC_MODEL\n\n"
-        f"#define OPAUC_N_COLUMNS {len(model.columns)}\n#define OPAUC_N_REASONS {reasons}\n\n"
-        + DECLARATIONS.format(fields=fields)
-        + (REASONS if reasons else "")
+        f"#define OPAUC_N_COLUMNS {len(model.columns)}\n#define OPAUC_N_CLASSES {n_classes}\n"
+        f"#define OPAUC_N_REASONS {reasons}\n\n"
+        + DECLARATIONS.format(fields=fields, functions=functions)
         + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n"
     )
 
@@ -135,7 +186,7 @@ def _fields(model: PortableModel) -> list[str]:
     return identifiers(column.name for column in model.columns)
 
 
-def _data(model: PortableModel) -> list[str]:
+def _data(model: PortableModel, numbers: Mapping[str, float], labels: Sequence[bool | int | float | str]) -> list[str]:
     """Return the constants of a model."""
     trees = [] if model.trees is None else model.trees.roots.tolist()
     counts = {
@@ -147,13 +198,10 @@ def _data(model: PortableModel) -> list[str]:
         "N_TREES": len(trees),
         "N_SPLITS": 0 if model.trees is None else model.trees.n_splits,
     }
-    numbers = {
-        "BASELINE": model.baseline, "SLOPE": model.slope, "OFFSET": model.offset, "THRESHOLD": model.threshold
-    }  # fmt: skip
     return [
         f"enum {{ {', '.join(f'{name} = {count}' for name, count in counts.items())} }};",
         "\n".join(f"static const double {name} = {number(value)};" for name, value in numbers.items()),
-        *_columns(model),
+        *_columns(model, labels),
         array("int", "input_columns", (one.column for one in model.inputs)),
         array("int", "input_parts", (PARTS[one.part] for one in model.inputs)),
         *axes_data(model.axes),
@@ -165,7 +213,7 @@ def _data(model: PortableModel) -> list[str]:
     ]  # fmt: skip
 
 
-def _columns(model: PortableModel) -> Iterable[str]:
+def _columns(model: PortableModel, labels: Sequence[bool | int | float | str]) -> Iterable[str]:
     """Yield how the values of columns are read; columns that list the same texts share them."""
     listed = [
         tuple({**column.categories, **dict.fromkeys(column.missing, MISSING_TEXT)}.items()) for column in model.columns
@@ -173,7 +221,7 @@ def _columns(model: PortableModel) -> Iterable[str]:
     layouts = [tuple(column.text_format.split(" or ")) if column.kind == DATE else () for column in model.columns]
     first_text, first_layout = _places(listed), _places(layouts)
     yield array("char *const", "opauc_columns", (c_string(column.name) for column in model.columns), is_public=True)
-    yield array("char *const", "opauc_labels", (c_string(_label(one)) for one in model.labels), is_public=True)
+    yield array("char *const", "opauc_labels", (c_string(_label(one)) for one in labels), is_public=True)
     yield array("listed_text", "texts", (
         f"{{{c_string(text)}, {number(value)}}}"
         for own in first_text for text, value in sorted(own, key=lambda pair: c_bytes(pair[0]))
@@ -228,4 +276,9 @@ def write_c(model: PortableModel, options: ExportOptions) -> bytes:
     return c_code(model, options.reasons).encode("ascii")
 
 
-C = ExportFormat("c", (".c",), write_c, ("reasons",))
+def write_classes_c(model: PortableClasses, _options: ExportOptions) -> bytes:
+    """Return the content of a C file of a model of several classes."""
+    return classes_c_code(model).encode("ascii")
+
+
+C = ExportFormat("c", (".c",), write_c, ("reasons",), write_classes=write_classes_c)

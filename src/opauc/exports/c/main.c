@@ -1,6 +1,6 @@
 #ifdef OPAUC_MAIN
 /* Lines of standard input, a field for each column between tabs, as COPY of PostgreSQL writes them (\N is missing), to
-   lines of score, probability and label, then the name and the difference of each reason. */
+   lines of what print_line writes. */
 
 /* Undo the escapes of a field in place. */
 static void unescape(char *field)
@@ -18,8 +18,7 @@ static void unescape(char *field)
 static int score_line(char *line)
 {
     opauc_row row;
-    double score, probability;
-    int i, label, bad;
+    int i, bad;
     opauc_clear(&row);
     for (i = 0; i < OPAUC_N_COLUMNS; i++) {
         char *next = strchr(line, '\t');
@@ -35,22 +34,7 @@ static int score_line(char *line)
         if (next)
             line = next + 1;
     }
-    if ((bad = opauc_score(&row, &score)) != 0 || (bad = opauc_probability(&row, &probability)) != 0
-        || (bad = opauc_label(&row, &label)) != 0)
-        return bad;
-    printf("%.17g\t%.17g\t%d", score, probability, label);
-#if OPAUC_N_REASONS > 0
-    {
-        opauc_reason reasons[OPAUC_N_REASONS];
-        int n;
-        if ((bad = opauc_reasons(&row, OPAUC_LOWER, reasons, &n)) != 0)
-            return bad;
-        for (i = 0; i < n; i++)
-            printf("\t%s\t%.17g", reasons[i].name, reasons[i].difference);
-    }
-#endif
-    printf("\n");
-    return 0;
+    return print_line(&row);
 }
 
 int main(void)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from opauc.core.extras import needed
 from opauc.exports.format import ExportFormat, ExportOptions
 from opauc.exports.portable import PortableModel
+from opauc.exports.portable_classes import PortableClasses
 
 
 def write_onnx(model: PortableModel, options: ExportOptions) -> bytes:
@@ -15,4 +16,12 @@ def write_onnx(model: PortableModel, options: ExportOptions) -> bytes:
     return content
 
 
-ONNX = ExportFormat("onnx", (".onnx",), write_onnx, ("reasons",))
+def write_classes_onnx(model: PortableClasses, _options: ExportOptions) -> bytes:
+    """Return the content of an ONNX file of a model of several classes."""
+    with needed("onnx", "onnx"):
+        from opauc.exports.onnx.classes import classes_onnx_model
+    content: bytes = classes_onnx_model(model).SerializeToString()
+    return content
+
+
+ONNX = ExportFormat("onnx", (".onnx",), write_onnx, ("reasons",), write_classes=write_classes_onnx)

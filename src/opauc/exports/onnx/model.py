@@ -40,17 +40,12 @@ def onnx_model(model: PortableModel, reasons: int = 0) -> ModelProto:
     (['x0'], ['label', 'probabilities', 'score'])
     """
     check_centered(model, reasons)
-    names = [column.name for column in model.columns]
-    if "" in names:
-        raise UnsupportedOperationError(
-            f"cannot be exported as ONNX: column {1 + names.index('')} has no name, which an input needs"
-        )
+    names = check_names(model.columns)
     outputs = {name: output_name(name, names) for name in OUTPUTS}
     graph = Graph([*names, *outputs.values()])
     add_outputs(graph, model, matrix_of_inputs(graph, model, names), outputs, reasons)
-    kind = LABEL_KINDS[type(model.labels[1])]
     described = [
-        helper.make_tensor_value_info(outputs[LABEL], kind, ["rows"]),
+        helper.make_tensor_value_info(outputs[LABEL], LABEL_KINDS[type(model.labels[1])], ["rows"]),
         helper.make_tensor_value_info(outputs[PROBABILITIES], DOUBLE, ["rows", 2]),
         helper.make_tensor_value_info(outputs[SCORE], DOUBLE, ["rows"]),
     ]
@@ -58,9 +53,22 @@ def onnx_model(model: PortableModel, reasons: int = 0) -> ModelProto:
         k = min(reasons, len(model.terms))
         described.append(helper.make_tensor_value_info(outputs[REASONS], STRING, ["rows", k]))
         described.append(helper.make_tensor_value_info(outputs[DIFFERENCES], DOUBLE, ["rows", k]))
-    of_graph = helper.make_graph(
-        graph.nodes, "opauc", [_input(one) for one in model.columns], described, graph.constants
-    )
+    return model_of_graph(graph, model.columns, described)
+
+
+def check_names(columns: Sequence[Column]) -> list[str]:
+    """Return the names of columns; raise for one without a name."""
+    names = [column.name for column in columns]
+    if "" in names:
+        raise UnsupportedOperationError(
+            f"cannot be exported as ONNX: column {1 + names.index('')} has no name, which an input needs"
+        )
+    return names
+
+
+def model_of_graph(graph: Graph, columns: Sequence[Column], outputs: Sequence[ValueInfoProto]) -> ModelProto:
+    """Return a graph with its inputs and outputs as a model."""
+    of_graph = helper.make_graph(graph.nodes, "opauc", [_input(one) for one in columns], outputs, graph.constants)
     return helper.make_model(
         of_graph, producer_name="opauc", producer_version=__version__, ir_version=IR_VERSION,
         opset_imports=[helper.make_opsetid(domain, version) for domain, version in OPERATORS.items()],
@@ -89,11 +97,20 @@ def _input(column: Column) -> ValueInfoProto:
 def add_outputs(graph: Graph, model: PortableModel, matrix: str, outputs: dict[str, str], reasons: int) -> None:
     """Add the outputs of a model from the matrix of its inputs."""
     scored = model if reasons else merge_terms(model)
-    n_weights = len(model.inputs) * len(scored.terms)
+    total = add_contributions(graph, scored, matrix)
+    score = graph.add("Add", graph.row_sums(total), graph.constant(scored.baseline))
+    _add_label_and_probabilities(graph, model, score, outputs)
+    graph.add("Reshape", score, graph.constant([-1], np.int64), output=outputs[SCORE])
+    if reasons:
+        _add_reasons(graph, model, total, min(reasons, len(model.terms)), outputs)
+
+
+def add_contributions(graph: Graph, scored: PortableModel, matrix: str) -> str:
+    """Add what each term adds to the score, a column for each, from the matrix of inputs."""
+    n_weights = len(scored.inputs) * len(scored.terms)
     if n_weights > MAX_WEIGHTS:
         raise UnsupportedOperationError(
-            f"cannot be exported as ONNX with reasons: {len(scored.terms):,} terms of {len(model.inputs):,} inputs are "
-            "too many"
+            f"cannot be exported as ONNX: {len(scored.terms):,} terms of {len(scored.inputs):,} inputs are too many"
         )
     tables = TableGraph(graph, scored.axes, matrix, len(scored.inputs))
     parts = [
@@ -104,11 +121,7 @@ def add_outputs(graph: Graph, model: PortableModel, matrix: str, outputs: dict[s
     total = not_taken(graph, scored, matrix)
     for part in parts:
         total = graph.add("Add", total, part)
-    score = graph.add("Add", graph.row_sums(total), graph.constant(scored.baseline))
-    _add_label_and_probabilities(graph, model, score, outputs)
-    graph.add("Reshape", score, graph.constant([-1], np.int64), output=outputs[SCORE])
-    if reasons:
-        _add_reasons(graph, model, total, min(reasons, len(model.terms)), outputs)
+    return total
 
 
 def _add_label_and_probabilities(graph: Graph, model: PortableModel, score: str, outputs: dict[str, str]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from opauc.errors import Parameter, UnsupportedOperationError
 from opauc.exports.format import ExportFormat, ExportOptions
 from opauc.exports.portable import PortableModel
+from opauc.exports.portable_classes import PortableClasses
 from opauc.exports.sql.columns import inputs_of_rows
 from opauc.exports.sql.dialects import Dialect, find_dialect
 from opauc.exports.sql.hashes import SqlHashes
@@ -64,17 +65,27 @@ class SqlModel:
     def text(self) -> str:
         """Return the query."""
         contributions = self._contributions() if self.options.reasons else None
-        score = self._score(contributions)
+        score = self.where_taken(self._score(contributions))
+        results = {"score": score, "probability": self._probability(score), "label": self._label(score)}
+        if contributions is not None:
+            results |= self._reasons(contributions, score)
+        return self.query_of(results)
+
+    def where_taken(self, score: Term) -> Term:
+        """Return a score under a name, null in rows with a value that the model does not take."""
         if self.conditions:
             condition = " AND ".join(one.text for one in self.conditions)
             step = max(one.step for one in (score, *self.conditions))
             score = Term(f"CASE WHEN {condition} THEN {score.text} END", step)
-        score = self.query.bind(score)
-        results = {"score": score, "probability": self._probability(score), "label": self._label(score)}
-        if contributions is not None:
-            results |= self._reasons(contributions, score)
-        columns = {column.name.lower() for column in self.model.columns}
-        named = {_free_name(name, columns): term for name, term in results.items()}
+        return self.query.bind(score)
+
+    def query_of(self, results: Mapping[str, Term]) -> str:
+        """Return the query of named results, with underscores after a name that a column or another result has."""
+        taken, named = {column.name.lower() for column in self.model.columns}, dict[str, Term]()
+        for name, term in results.items():
+            free = _free_name(name, taken)
+            named[free] = term
+            taken.add(free.lower())
         comment = (
             f"-- {self.dialect.title}, written by opauc {__version__}: scores of a model of {self.model.estimator}\n"
         )
@@ -132,14 +143,15 @@ class SqlModel:
         return join_terms(f"{double(1.0)} / ({double(1.0)} + EXP(-{{}}))", bounded)
 
     def _label(self, score: Term) -> Term:
-        negative, positive = map(self._constant, self.model.labels)
+        negative, positive = map(self.constant, self.model.labels)
         threshold = self.dialect.double_of(self.model.threshold)
         return Term(
             f"CASE WHEN {score.text} > {threshold} THEN {positive} WHEN {score.text} IS NOT NULL THEN {negative} END",
             score.step,
         )
 
-    def _constant(self, value: bool | int | float | str) -> str:
+    def constant(self, value: bool | int | float | str) -> str:
+        """Return a label as a constant."""
         if isinstance(value, bool):
             return f"CAST({int(value)} AS BIT)" if self.dialect.name == "tsql" else str(value).upper()
         if isinstance(value, str):
@@ -173,18 +185,31 @@ class SqlModel:
         return found
 
     def _least(self, terms: Sequence[Term]) -> Term:
-        while len(terms) > 1:
-            groups = [terms[at : at + MOST_ARGUMENTS] for at in range(0, len(terms), MOST_ARGUMENTS)]
-            terms = [
-                join_terms(f"LEAST({', '.join(['{}'] * len(group))})", *group) if len(group) > 1 else group[0]
-                for group in groups
-            ]
-        return terms[0]
+        return call_of_many("LEAST", terms)
+
+
+def call_of_many(function: str, terms: Sequence[Term]) -> Term:
+    """Return the least or the greatest of terms, by calls of few arguments.
+
+    Examples
+    --------
+    >>> from opauc.exports.sql.model import call_of_many
+    >>> from opauc.exports.sql.query import Term
+    >>> call_of_many("LEAST", [Term("t.a"), Term("t.b", 1)])
+    Term(text='LEAST(t.a, t.b)', step=1)
+    """
+    while len(terms) > 1:
+        groups = [terms[at : at + MOST_ARGUMENTS] for at in range(0, len(terms), MOST_ARGUMENTS)]
+        terms = [
+            join_terms(f"{function}({', '.join(['{}'] * len(group))})", *group) if len(group) > 1 else group[0]
+            for group in groups
+        ]
+    return terms[0]
 
 
 def _free_name(name: str, taken: set[str]) -> str:
-    """Return a name, with underscores after it where a column has it already."""
-    while name in taken:
+    """Return a name, with underscores after it where it is taken."""
+    while name.lower() in taken:
         name += "_"
     return name
 
@@ -194,4 +219,13 @@ def write_sql(model: PortableModel, options: ExportOptions) -> bytes:
     return sql_text(model, options).encode()
 
 
-SQL = ExportFormat("sql", (".sql",), write_sql, ("reasons", "dialect", "table", "typed"))
+def write_classes_sql(model: PortableClasses, options: ExportOptions) -> bytes:
+    """Return the content of a file of SQL of a model of several classes."""
+    from opauc.exports.sql.classes import classes_sql_text  # which needs this module
+
+    return classes_sql_text(model, options).encode()
+
+
+SQL = ExportFormat(
+    "sql", (".sql",), write_sql, ("reasons", "dialect", "table", "typed"), write_classes=write_classes_sql
+)
