@@ -61,11 +61,6 @@ class RawBatch(NamedTuple):
     passthrough: RecordBatch | None = None
     typed: bool = False
 
-    @property
-    def table(self) -> RecordBatch | WideTable:
-        """The rows of a table."""
-        return self.rows
-
 
 class SourceRecord(TypedDict):
     """What was read of a source: its `path`, the `bytes` and `rows` of its content, and its `sha256`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from opauc.types import GroupKeys
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
+    from opauc.data.formats.csv.wide import WideTable
+
 
 def passthrough_columns(raw: RawBatch, columns: TableColumns, errors: RowErrors) -> RecordBatch | None:
     """Return the passthrough columns of a table, None without any; a missing group is an error."""
@@ -24,7 +26,7 @@ def passthrough_columns(raw: RawBatch, columns: TableColumns, errors: RowErrors)
     if passthrough is None:
         from opauc.data.arrow_columns import select_columns
 
-        passthrough = select_columns(raw.table, columns.passthrough_names)
+        passthrough = select_columns(cast("RecordBatch | WideTable", raw.rows), columns.passthrough_names)
     if columns.groups is not None:
         groups = passthrough.column(columns.groups).to_pylist()
         missing = np.array([group == "" or is_missing(group) for group in groups], bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -125,7 +125,7 @@ class OrdinalEncoder:
         if isinstance(raw.rows, np.ndarray):
             rows = self._array_rows(raw.rows, source)
         else:
-            batch = raw.table
+            batch = cast("RecordBatch", raw.rows)
             rows = self._table_rows(batch, raw.columns, source, raw.typed)
             if labels is None and self._label is not None and self.columns.labeled and batch.num_rows:
                 labels = _labels(batch, str(self._label), source, errors)
