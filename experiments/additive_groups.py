@@ -20,8 +20,8 @@ from scipy import sparse
 from experiments.datasets import raw_frame
 from experiments.within_groups import SEEDS, TABLES, GroupResult, simulated
 from opauc import OnePassGAM
-from opauc.additive.initial_fit import encode_rows
 from opauc.additive.input import next_rows
+from opauc.additive.labeled_sample import encode_rows
 from opauc.additive.policy import SMOOTHING_POLICY
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.smoothing import smooth

@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from opauc.additive import initial_fit
-from opauc.additive.initial_fit import encode_rows, fit_basis
+from opauc.additive import initial_fit, initial_trees
+from opauc.additive.initial_fit import fit_basis
 from opauc.additive.initial_sample import WarmUpBuffer
+from opauc.additive.labeled_sample import encode_rows
 from opauc.additive.policy import ADDITIVE_POLICY, TREE_POLICY, AdditivePolicy, Growth
 from opauc.additive.settings import AdditiveSettings
 from opauc.errors import TreesUnavailableWarning
@@ -127,7 +128,7 @@ def test_where_lightgbm_is_missing_a_warning_says_so_and_the_model_has_no_trees(
 @pytest.fixture
 def grown(monkeypatch):
     """The rows that trees are grown on and validated on meanwhile, and those that the search has fitted."""
-    calls, grow, search = {"grown": [], "searched": []}, initial_fit.grow_ensemble, initial_fit.InteractionSearch
+    calls, grow, search = {"grown": [], "searched": []}, initial_trees.grow_ensemble, initial_fit.InteractionSearch
 
     def keep_rows(codes, rows, validation, *others):
         calls["grown"].append((rows, validation))
@@ -137,7 +138,7 @@ def grown(monkeypatch):
         calls["searched"].append(arguments[2])
         return search(*arguments)
 
-    monkeypatch.setattr(initial_fit, "grow_ensemble", keep_rows)
+    monkeypatch.setattr(initial_trees, "grow_ensemble", keep_rows)
     monkeypatch.setattr(initial_fit, "InteractionSearch", keep_sample)
     return calls
 
@@ -208,10 +209,10 @@ def test_with_high_effort_there_is_an_ensemble_for_each_growth_and_they_are_aver
     two = FAST, replace(FAST, random_splits=True)
     policy = AdditivePolicy(tree=replace(POLICY.tree, high_growths=two, high_growths_of_many=two[:1]))
     used, joined = [], []
-    grow, average = getattr(initial_fit, name), initial_fit.average_ensembles
-    monkeypatch.setattr(initial_fit, name, lambda *given: used.append((given[3], given[4])) or grow(*given))
+    grow, average = getattr(initial_trees, name), initial_trees.average_ensembles
+    monkeypatch.setattr(initial_trees, name, lambda *given: used.append((given[3], given[4])) or grow(*given))
     monkeypatch.setattr(
-        initial_fit, "average_ensembles", lambda *given: joined.append((given, average(*given))) or joined[-1][1]
+        initial_trees, "average_ensembles", lambda *given: joined.append((given, average(*given))) or joined[-1][1]
     )
     basis, model = fitted(*draw(0, n_rows=1500), replace(settings, effort="high"), policy)
     n_folds = policy.tree.n_folds if settings is FEW else 1

@@ -13,8 +13,9 @@ from sklearn.metrics import roc_auc_score
 
 import opauc
 from opauc import OnePassGAM, load, save
-from opauc.additive.initial_fit import encode_rows, fit_basis
+from opauc.additive.initial_fit import fit_basis
 from opauc.additive.initial_sample import WarmUpBuffer
+from opauc.additive.labeled_sample import encode_rows
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.objective import Objective
 from opauc.additive.policy import ADDITIVE_POLICY

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.basis.bins import ValueCodes
-from opauc.additive.basis.ensemble import TreeEnsemble
 from opauc.additive.basis.group_levels import GroupLevels
 from opauc.additive.basis.knots import balance_classes
-from opauc.additive.basis.main_effects import MainEffect, main_effects
-from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.codes import find_coded_inputs
 from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints
 from opauc.additive.constraints.fit import BasisConstraints
 from opauc.additive.crossed.search import CrossingRule, find_crossed_codes
+from opauc.additive.first_effects import choose_main_effects, drop_weak_effects
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.groups.effects import GroupedFit, estimate_levels
 from opauc.additive.groups.tally import GroupTally
@@ -31,20 +27,27 @@ from opauc.additive.initial_sample import (
     WarmUpBuffer,
     by_columns,
     draw_search_rows,
-    draw_tree_rows,
 )
-from opauc.additive.kernels.rows import LEFT_OUT
+from opauc.additive.initial_trees import (
+    GrownTrees,
+    accept_trees,
+    cross_fit_additive,
+    cross_fit_trees,
+    grow_trees,
+    score_held_out,
+    start_blend,
+    trees_may_join,
+)
+from opauc.additive.labeled_sample import LabeledSample
 from opauc.additive.leaks import measure_inputs
-from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, check_model_arrays
+from opauc.additive.model import AdditiveLogistic, BasisColumns, check_model_arrays
 from opauc.additive.objective import PAUC
-from opauc.additive.partial_auc import JudgedSample, choose_objective
+from opauc.additive.partial_auc import choose_objective
 from opauc.additive.penalties import Penalties
-from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, GroupPolicy, Growth, SearchPolicy, TreePolicy
-from opauc.additive.row_shards import sum_shards
+from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, GroupPolicy
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
-from opauc.additive.trees.blend import TREES, Blend, ValidationRows, average_ensembles
-from opauc.additive.trees.grow import CodedRows, GrowthLimits, code_folds, cross_fit, grow_ensemble
+from opauc.additive.trees.grow import GrowthLimits
 from opauc.core.threads import count_threads, work_beside
 from opauc.errors import Parameter, ParameterError
 from opauc.types import Floats, Labels
@@ -176,229 +179,6 @@ def fit_basis(
     return BasisModel(basis, model.with_candidates())
 
 
-class LabeledSample(NamedTuple):
-    """Labeled and weighted rows of the initial sample, and which inputs are numbers of categories.
-
-    Rows of more numbers than inputs end with the number of their group.
-    """
-
-    rows: Floats
-    labels: Labels
-    weights: Floats
-    categorical: NDArray[np.bool_]
-
-    def coded(
-        self, codes: ValueCodes, at: NDArray[np.int64], weights: Floats, levels: GroupLevels | None = None
-    ) -> CodedRows:
-        """Return some of the rows as codes, with other weights and the offsets that levels give their groups."""
-        places = None if levels is None else levels.places(self.rows[at, -1])
-        offset = None if levels is None or places is None else levels.offsets_at(places)
-        return CodedRows(codes.of_rows(self.inputs(at)), self.labels[at], weights, offset, places)
-
-    def inputs(self, at: NDArray[np.int64]) -> Floats:
-        """Return the inputs of some of the rows."""
-        return self.rows[at, : self.categorical.size]
-
-    def judged(self, basis: Basis, order: NDArray[np.int64], policy: AdditivePolicy) -> JudgedSample:
-        """Return the rows in an order that does not depend on how they came, in folds."""
-        rows, labels, weights = self.rows[order], self.labels[order], self.weights[order]
-        ordered = LabeledSample(rows, labels, weights, self.categorical)
-
-        def encode(at: NDArray[np.int64]) -> Iterator[BasisRows]:
-            return encode_rows(basis, rows[at], labels[at], weights[at])
-
-        def add(start: AdditiveLogistic, at: NDArray[np.int64]) -> AdditiveLogistic:
-            return ordered.add_to(start, basis, at)
-
-        return JudgedSample(rows, labels, weights, _assign_folds(labels, policy.tree.n_folds), encode, add)
-
-    def add_to(self, start: AdditiveLogistic, basis: Basis, at: NDArray[np.int64]) -> AdditiveLogistic:
-        """Return a model of no rows with some of the rows added."""
-
-        def add(shard: slice, _first: bool) -> AdditiveLogistic:  # all shards start without rows
-            rows = at[shard]
-            return start.update_initial(encode_rows(basis, self.rows[rows], self.labels[rows], self.weights[rows]))
-
-        return sum_shards(at.size, basis.n_columns, add, AdditiveLogistic.merge_initial)
-
-
-def trees_may_join(labels: Labels, weights: Floats, settings: AdditiveSettings, policy: TreePolicy) -> bool:
-    """Tell whether trees are grown: they are asked for, and there are enough rows."""
-    rarer = np.bincount(labels, weights, minlength=2).min()
-    enough_rows = labels.size >= policy.min_rows and bool(rarer >= policy.min_rare_rows)
-    return settings.trees and settings.interactions == AUTO and enough_rows
-
-
-def accept_trees(basis: Basis, blend: Blend | None, policy: TreePolicy) -> tuple[Basis, Blend | None]:
-    """Return the basis with the trees of a blend, and the blend, if that gains on the validation rows."""
-    if blend is None:
-        return basis, None
-    gain = blend.gain
-    joins = gain.errors >= policy.min_z and bool(blend.point[TREES] > 0.0)
-    return basis.with_trees(blend.ensemble if joins else None, gain), blend if joins else None
-
-
-class GrownTrees(NamedTuple):
-    """Ensembles with their scores of validation rows, which they have not seen, and the rows they are grown on."""
-
-    ensembles: list[TreeEnsemble]
-    scores: list[Floats]
-    rows: CodedRows
-    validation: CodedRows
-
-
-def grow_trees(
-    sample: LabeledSample,
-    validation: NDArray[np.int64],
-    others: NDArray[np.int64],
-    growths: Sequence[Growth],
-    seed: int,
-    policy: TreePolicy,
-    limits: GrowthLimits,
-    n_threads: int,
-    levels: GroupLevels | None = None,
-) -> GrownTrees:
-    """Return ensembles that are grown on many of the other rows, an ensemble per growth."""
-    _, labels, weights, categorical = sample
-    grown = draw_tree_rows(others, labels, policy)
-    at = grown.rows
-    codes = ValueCodes.of(sample.inputs(at), labels[at], weights[at], categorical, policy)
-    # Rows of a class of which few are drawn stand for the others.
-    coded = sample.coded(codes, at, weights[at] / grown.shares[labels[at]], levels)
-    held_out = sample.coded(codes, validation, weights[validation], levels)
-    max_leaves = policy.max_leaves_of_all // len(growths)
-    tried = [grow_ensemble(codes, coded, held_out, growth, max_leaves, seed, n_threads, limits) for growth in growths]
-    ensembles = [one for one in tried if one is not None]
-    return GrownTrees(ensembles, [one.products(held_out.codes, one.values) for one in ensembles], coded, held_out)
-
-
-def cross_fit_trees(
-    sample: LabeledSample,
-    order: NDArray[np.int64],
-    growths: Sequence[Growth],
-    seed: int,
-    policy: TreePolicy,
-    limits: GrowthLimits,
-    n_threads: int,
-    levels: GroupLevels | None = None,
-    offsets: Sequence[Floats] = (),
-) -> GrownTrees:
-    """Return ensembles of which each is the mean of several, grown without one fold of the rows and scoring it.
-
-    Rows in groups have for each fold the offsets of `cross_fit_additive`.
-    """
-    _, labels, weights, categorical = sample
-    folds = _assign_folds(labels[order], policy.n_folds)
-    inputs = by_columns(sample.rows[:, : categorical.size], order)
-    codes = code_folds(inputs, labels[order], weights[order], categorical, folds, policy)
-    coded = sample.coded(codes, order, weights[order], levels)
-    if offsets:
-        coded = coded._replace(offset=np.stack(offsets)[folds, np.arange(order.size)])
-    max_leaves = policy.max_leaves_of_all // (policy.n_folds * len(growths))
-    tried = [
-        cross_fit(codes, coded, folds, growth, max_leaves, seed, n_threads, limits, offsets or None)
-        for growth in growths
-    ]
-    parts = [part for part in tried if part is not None]
-    return GrownTrees([part.ensemble for part in parts], [part.scores for part in parts], coded, coded)
-
-
-class UnseenScores(NamedTuple):
-    """The scores that an additive model gives rows it has not seen, beside which trees are judged.
-
-    With them the weights and smoothing parameters of the model of all rows, and, where rows have groups and there is a
-    model for each fold, the offsets that each has for the groups of all rows.
-    """
-
-    scores: Floats
-    weights: Floats
-    lambdas: Floats
-    offsets: Sequence[Floats] = ()
-
-
-def score_held_out(
-    basis: Basis,
-    model: AdditiveLogistic,
-    sample: LabeledSample,
-    validation: NDArray[np.int64],
-    policy: AdditivePolicy,
-) -> UnseenScores:
-    """Return the scores of validation rows by a model that has the sums of the other rows only."""
-    weights, lambdas, *_ = model.solve(policy, narrow=True)
-    return UnseenScores(basis.products(sample.inputs(validation), weights), weights, lambdas)
-
-
-def cross_fit_additive(
-    basis: Basis,
-    model: AdditiveLogistic,
-    sample: LabeledSample,
-    order: NDArray[np.int64],
-    policy: AdditivePolicy,
-) -> UnseenScores:
-    """Return the scores of all rows, each by weights solved for without its fold, on the basis of all rows."""
-    rows, labels, weights, _ = sample
-    folds = _assign_folds(labels[order], policy.tree.n_folds)
-    scores, offsets = np.empty(order.size), list[Floats]()
-    additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
-    model = replace(model, lambdas=lambdas)
-    for fold in range(policy.tree.n_folds):
-        at = order[folds == fold]
-        without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
-        fold_weights = without.solve(policy, narrow=True).weights
-        scores[folds == fold] = basis.products(sample.inputs(at), fold_weights)
-        if basis.group_levels is not None:
-            offsets.append(_held_out_offsets(basis.group_levels, fold_weights, basis, sample, order, folds != fold))
-    return UnseenScores(scores, additive_weights, lambdas, offsets)
-
-
-def start_blend(unseen: UnseenScores, trees: GrownTrees, policy: TreePolicy, frozen: bool = False) -> Blend | None:
-    """Return the blend of an additive model with trees, judged on rows that neither has seen; None without trees."""
-    if not trees.ensembles:
-        return None
-    ensemble, scores = average_ensembles(trees.ensembles, trees.scores, trees.validation)
-    validated = ValidationRows(trees.validation, unseen.scores, scores)
-    return Blend.start(ensemble, unseen.weights, validated, trees.rows.codes, frozen, policy)
-
-
-def _assign_folds(labels: Labels, n_folds: int) -> NDArray[np.int64]:
-    """Return the fold of each row, so that each class is divided evenly."""
-    folds = np.empty(labels.size, np.int64)
-    for k in (0, 1):
-        of_class = np.flatnonzero(labels == k)
-        folds[of_class] = np.arange(of_class.size) % n_folds
-    return folds
-
-
-def encode_rows(
-    basis: Basis,
-    rows: Floats,
-    labels: Labels,
-    weight: Floats | None,
-    fresh: NDArray[np.bool_] | None = None,
-    blend: Blend | None = None,
-) -> Iterator[BasisRows]:
-    """Yield the columns of labeled rows in blocks of a few thousand rows.
-
-    Later rows of a model with trees, which is a `blend`, come with their leaves and additive scores.
-    """
-    groups, rows, grouped = basis.group_levels, rows[:, : basis.n_inputs], rows[:, basis.n_inputs :]
-    for part, block in basis.blocks(rows):
-        weights = None if weight is None else weight[part]
-        levels = basis.random_effects.rows(rows[part]) if basis.random_effects.size else None
-        crossed = basis.crossed.levels(rows[part]) if basis.crossed.size else None
-        new = None if fresh is None else fresh[part]
-        batch = BasisRows(block, labels[part], weights, new, levels, crossed)
-        if blend is not None:
-            additive = basis.additive_products(block, rows[part], blend.additive)
-            batch = batch._replace(leaves=basis.leaves(rows[part]), additive=additive)
-        if groups is not None:
-            places = groups.places(grouped[part, 0])
-            own = groups.indicators(places)
-            indicators = own if levels is None else csr_array(hstack([levels, own], format="csr"))
-            batch = batch._replace(places=places, offset=groups.offsets_at(places), indicators=indicators)
-        yield batch
-
-
 def first_levels(numbers: Floats, labels: Labels, max_columns: int, policy: GroupPolicy) -> GroupLevels:
     """Return the levels of the groups of rows next to as many columns as a basis may have; raise if none are ranked."""
     levels = GroupLevels.of(numbers, max_columns, policy)
@@ -426,72 +206,6 @@ def with_group_levels(
     )  # fmt: skip
     weights = np.append(fit.weights[0] + found.mean, fit.weights[1:])
     return replace(basis, group_levels=replace(levels, offsets=found.levels)), fit._replace(weights=weights)
-
-
-def _held_out_offsets(
-    levels: GroupLevels,
-    weights: Floats,
-    basis: Basis,
-    sample: LabeledSample,
-    order: NDArray[np.int64],
-    used: NDArray[np.bool_],
-) -> Floats:
-    """Return the offset of the group of each row, estimated from some of the rows and these weights of the columns."""
-    at, places = order[used], levels.places(sample.rows[order, -1])
-    scores = basis.products(sample.inputs(at), weights)
-    found = estimate_levels(places[used], levels.size, scores, sample.labels[at], sample.weights[at])
-    return replace(levels, offsets=found.levels).offsets_at(places)
-
-
-def choose_main_effects(
-    sample: SampleRows, settings: AdditiveSettings, categorical: NDArray[np.bool_], policy: SearchPolicy
-) -> tuple[MainEffect, ...]:
-    """Return the main effects with as many knots as the rows and the column budget allow."""
-    max_columns = settings.max_columns
-    max_levels = int(policy.category_share * max_columns)
-    if settings.n_knots != AUTO:
-        return main_effects(sample.numbers, sample.mass, sample.weight, categorical, int(settings.n_knots), max_levels)
-    n_knots = int(np.clip(sample.rarer / policy.rows_per_knot, policy.min_knots, policy.max_knots))
-    n_distinct = np.array([_count_distinct(values, n_knots) for values in sample.numbers.T])
-    of_curves = n_distinct[(n_distinct > 2) & ~categorical]
-    budget = policy.curve_share * max_columns - (n_distinct.size - of_curves.size)
-    while n_knots > 0 and (np.minimum(of_curves, n_knots) + 1).sum() > budget:
-        n_knots -= 1
-    return main_effects(sample.numbers, sample.mass, sample.weight, categorical, n_knots, max_levels)
-
-
-def _count_distinct(values: Floats, limit: int) -> int:
-    """Return the number of distinct values, at most `limit`."""
-    in_every_nth = np.unique(values[:: max(1, values.size // (8 * limit))]).size  # often reaches the limit already
-    return limit if in_every_nth >= limit else min(limit, np.unique(values).size)
-
-
-def drop_weak_effects(
-    effects: tuple[MainEffect, ...], samples: Sequence[SampleRows], max_columns: int
-) -> tuple[MainEffect, ...]:
-    """Return the main effects that fit into so many columns: those that separate the classes best one by one.
-
-    Of several classes there is a sample for each, labeled by it against the rest.
-    """
-    sizes = np.array([effect.n_columns for effect in effects])
-    if sizes.sum() < max_columns:
-        return effects
-    numbers, mass = samples[0].numbers, samples[0].mass
-    codes = (coarse_codes(effect, numbers[:, j], mass) for j, effect in enumerate(effects))
-    separations = [sum(_measure_separation(code, sample) for sample in samples) for code in codes]
-    gains = np.array(separations) / np.sqrt(np.maximum(sizes, 1))
-    order = np.argsort(-gains, kind="stable")
-    kept = set(order[np.cumsum(sizes[order]) < max_columns].tolist())
-    return tuple(effect if j in kept else MainEffect(LEFT_OUT) for j, effect in enumerate(effects))
-
-
-def _measure_separation(codes: NDArray[np.int8], sample: SampleRows) -> float:
-    """Return the chi-square of the classes over the codes of an input, less its degrees of freedom."""
-    totals = np.bincount(codes + 1, sample.weight)
-    positive = np.bincount(codes + 1, sample.weight * sample.labels, minlength=totals.size)
-    share = positive.sum() / totals.sum()
-    expected = np.maximum(totals * share * (1.0 - share), 1e-300)
-    return float(((positive - totals * share) ** 2 / expected)[totals > 0].sum()) - np.count_nonzero(totals)
 
 
 def _correct_intercept(weights: Floats, drawn: Sample) -> Floats:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from opauc.additive.initial_fit import encode_rows
 from opauc.additive.initial_sample import WarmUpBuffer
+from opauc.additive.labeled_sample import encode_rows
 from opauc.additive.multiclass.initial_fit import fit_classes, share_rows
 from opauc.additive.multiclass.sums import BLOCKS_AT_ONCE, ClassSums
 from opauc.additive.settings import AdditiveSettings

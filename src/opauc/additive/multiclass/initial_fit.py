@@ -14,22 +14,20 @@ from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.pair_columns import Candidates
 from opauc.additive.basis.random_effects import RandomEffects
 from opauc.additive.codes import find_coded_inputs
+from opauc.additive.first_effects import choose_main_effects, drop_weak_effects
 from opauc.additive.fit import PenalizedFit, choose_subset, finish_fit, fit_intercept, start_fit
-from opauc.additive.initial_fit import (
-    LabeledSample,
+from opauc.additive.initial_fit import basis_columns
+from opauc.additive.initial_sample import SampleRows, WarmUpBuffer, by_columns
+from opauc.additive.initial_trees import (
     accept_trees,
-    basis_columns,
-    choose_main_effects,
     cross_fit_additive,
     cross_fit_trees,
-    drop_weak_effects,
-    encode_rows,
     grow_trees,
     score_held_out,
     start_blend,
     trees_may_join,
 )
-from opauc.additive.initial_sample import SampleRows, WarmUpBuffer, by_columns
+from opauc.additive.labeled_sample import LabeledSample, encode_rows
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.multiclass.policy import MULTICLASS_POLICY, MulticlassPolicy
 from opauc.additive.multiclass.sums import ClassSums, SharedRows
