@@ -19,9 +19,10 @@ from opauc import OPAUC, OnePassGAM
 from opauc.errors import ParameterError, UnsupportedOperationError
 from opauc.exports.format import ExportOptions
 from opauc.exports.sql import model as sql_model
+from opauc.exports.sql.classes import classes_sql_text
 from opauc.exports.sql.dialects import DIALECTS
 from opauc.exports.sql.model import sql_text
-from tests.exports import cases
+from tests.exports import cases, class_cases
 from tests.exports.sql.databases import ROW, arrow_table, query_duckdb, query_postgres
 
 TOLERANCE = {"rtol": 0.0, "atol": 1e-9}
@@ -118,6 +119,20 @@ def test_spark_gives_the_scores_probabilities_and_labels_of_python(name, case_of
     assert_scores(result, case)
     if reasons:
         assert_reasons(result, case, reasons)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", [class_cases.trees, lambda: class_cases.arrays()[0]], ids=["additive", "linear"])
+def test_spark_gives_the_scores_probabilities_and_labels_of_several_classes(make, spark):
+    case = make()
+    spark.createDataFrame(arrow_table(case.rows)).createOrReplaceTempView("data")
+    query = classes_sql_text(case.portable, ExportOptions(dialect="spark", typed=True))
+    result = spark.sql(query).toPandas().sort_values(ROW).reset_index(drop=True)
+    names = case.portable.labels
+    assert_allclose(result[[f"score_{name}" for name in names]].to_numpy(float), case.scores, **TOLERANCE)
+    assert_allclose(result[[f"probability_{name}" for name in names]].to_numpy(float), case.probabilities, **TOLERANCE)
+    assert result["label"].tolist() == case.labels
 
 
 @pytest.mark.parametrize("name", ["mixed", "edited", "linear_mean", "array_0"])
