@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from opauc.additive.initial_sample import RowFingerprints, draw_initial_sample, row_keys
+from opauc.additive.initial_rows import RowFingerprints, row_keys
+from opauc.additive.initial_sample import draw_initial_sample
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
 from opauc.core.batch import Position, RawBatch

@@ -12,7 +12,7 @@ from pyarrow import Table
 from scipy import sparse
 
 from opauc import OnePassGAM
-from opauc.additive.initial_sample import RowFingerprints
+from opauc.additive.initial_rows import RowFingerprints
 from opauc.additive.input import next_rows
 from opauc.data.sample import sample_row_numbers
 from opauc.engines.partitions import PartitionPlan, adopt_shards, concat_rows, take_rows

@@ -18,7 +18,8 @@ from opauc.additive.editing.fixed_terms import FixedTerms
 from opauc.additive.editing.ledger import NO_EDITS, Edits, LedgerEntry, SavedEdit
 from opauc.additive.groups.tally import GroupCounts
 from opauc.additive.initial_fit import BasisModel, fit_basis
-from opauc.additive.initial_sample import InitialRows, RowFingerprints, WarmUpBuffer, pool_rare_categories
+from opauc.additive.initial_rows import InitialRows, RowFingerprints
+from opauc.additive.initial_sample import WarmUpBuffer, pool_rare_categories
 from opauc.additive.labeled_sample import encode_rows
 from opauc.additive.model import AdditiveLogistic, BasisRows, FinalWeights
 from opauc.additive.objective import AUC

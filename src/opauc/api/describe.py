@@ -15,7 +15,8 @@ from opauc.additive.editing.edit import TermEdit, list_edits
 from opauc.additive.leaks import find_leaks
 from opauc.additive.selection import ADDITIVE, CERTAIN_PAIRS, FULL, LINEAR, PAIRS, SAMPLE, ModelSelection
 from opauc.additive.state import AdditiveFit
-from opauc.additive.terms.explain import TermColumns, Terms
+from opauc.additive.terms.explain import Terms
+from opauc.additive.terms.term_sums import TermColumns
 from opauc.core.fit import BatchFit, only_two_classes
 from opauc.core.labels import shown_label
 from opauc.core.mergeable import FeatureSpread

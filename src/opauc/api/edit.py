@@ -15,8 +15,9 @@ from opauc.additive.editing.edit import edit_term, remove_term
 from opauc.additive.editing.ledger import CODES, MAIN
 from opauc.additive.kernels.rows import CATEGORICAL, FIRST, NUMERIC
 from opauc.additive.state import AdditiveFit
-from opauc.additive.terms.explain import TermColumns, Terms
+from opauc.additive.terms.explain import Terms
 from opauc.additive.terms.grids import has_missing, interpolate_knots, knots_of, main_grid, own_columns
+from opauc.additive.terms.term_sums import TermColumns
 from opauc.api.describe import shown_terms, terms_of
 from opauc.core.checksummed_file import checksum, one_line
 from opauc.core.fit import only_scores

@@ -101,8 +101,8 @@ STATISTICS = Registry(
         "WithinGroupMoments": "opauc.linear.moments.within_groups:WithinGroupMoments",
         "LinearizedSums": "opauc.additive.sums:LinearizedSums",
         "StreamingAuc": "opauc.metrics.streaming_auc:StreamingAuc",
-        "StreamingGroupAuc": "opauc.metrics.group_auc:StreamingGroupAuc",
-        "StreamingMulticlassAuc": "opauc.metrics.multiclass_auc:StreamingMulticlassAuc",
+        "StreamingGroupAuc": "opauc.metrics.streaming_group_auc:StreamingGroupAuc",
+        "StreamingMulticlassAuc": "opauc.metrics.streaming_multiclass_auc:StreamingMulticlassAuc",
     },
 )
 

@@ -12,7 +12,8 @@ from opauc.additive.kernels.rows import BINARY, CATEGORICAL, HIGH, LOW, NUMERIC
 from opauc.additive.multiclass.fit import MulticlassFit
 from opauc.additive.multiclass.scorer import REST_POWER
 from opauc.additive.state import AdditiveFit
-from opauc.additive.terms.explain import TermColumns, Terms
+from opauc.additive.terms.explain import Terms
+from opauc.additive.terms.term_sums import TermColumns
 from opauc.additive.terms.tree_terms import TreeTerms
 from opauc.core.model import Model
 from opauc.exports.portable import (

@@ -20,11 +20,11 @@ from opauc.metrics.class_mean import ClassIntervals, ClassMean
 from opauc.metrics.comparison import Compared, ScoreBuffer
 from opauc.metrics.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
 from opauc.metrics.exact_auc import exact_auc
-from opauc.metrics.group_auc import GroupAuc, GroupAucInterval, StreamingGroupAuc
+from opauc.metrics.group_auc import GroupAuc, GroupAucInterval
 from opauc.metrics.influence import MetricInterval
 from opauc.metrics.intervals import AucDifference, AucInterval, auc_interval, compare_aucs
 from opauc.metrics.metric_names import ranking_metric
-from opauc.metrics.multiclass_auc import MulticlassAuc, StreamingMulticlassAuc
+from opauc.metrics.multiclass_auc import MulticlassAuc
 from opauc.metrics.partial_auc import PartialAuc
 from opauc.metrics.progressive import ProgressiveAuc, ProgressPoint
 from opauc.metrics.ranking import OperatingPoint, Ranking
@@ -33,6 +33,8 @@ from opauc.metrics.runner import FittedMethod, HeldOut, Method, NumberedRows, co
 from opauc.metrics.score_histogram import ScoreHistogram
 from opauc.metrics.splits import held_out
 from opauc.metrics.streaming_auc import StreamingAuc
+from opauc.metrics.streaming_group_auc import StreamingGroupAuc
+from opauc.metrics.streaming_multiclass_auc import StreamingMulticlassAuc
 from opauc.metrics.thresholds import ThresholdRule, choose_threshold
 from opauc.metrics.top_rows import LiftAt, PrecisionAt, RecallAt
 

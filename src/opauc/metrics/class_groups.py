@@ -9,10 +9,11 @@ import numpy as np
 
 from opauc.core.group_keys import group_keys
 from opauc.metrics.class_scores import ClassScores
-from opauc.metrics.group_auc import GroupAuc, GroupAucInterval, StreamingGroupAuc, influence_of_groups
+from opauc.metrics.group_auc import GroupAuc, GroupAucInterval, influence_of_groups
 from opauc.metrics.groups import GROUP_POLICY, GroupNames, GroupPolicy
 from opauc.metrics.influence import Influence, MetricInterval, Part
 from opauc.metrics.multiclass_auc import MulticlassAuc
+from opauc.metrics.streaming_group_auc import StreamingGroupAuc
 from opauc.types import Array, Floats, Labels
 
 # Scores of a group, of all classes together, up to which those of all rows are kept: there may be fifty groups.

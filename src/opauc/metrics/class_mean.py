@@ -17,16 +17,11 @@ from opauc.core.group_keys import group_numbers
 from opauc.metrics.exact_auc import Counts
 from opauc.metrics.influence import ROUNDING, Influence, MetricInterval, Part
 from opauc.metrics.intervals import AucDifference
-from opauc.metrics.multiclass_auc import (
-    StreamingMulticlassAuc,
-    check_all_classes,
-    check_class_scores,
-    clusters_by_class,
-    rows_by_class,
-)
+from opauc.metrics.multiclass_auc import check_all_classes, check_class_scores, clusters_by_class, rows_by_class
 from opauc.metrics.ranking_metric import RankingMetric
 from opauc.metrics.score_table import ScoreTable
 from opauc.metrics.streaming_auc import StreamingAuc
+from opauc.metrics.streaming_multiclass_auc import StreamingMulticlassAuc
 from opauc.types import Floats
 
 

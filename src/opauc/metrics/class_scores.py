@@ -14,8 +14,9 @@ from opauc.metrics.class_mean import ClassIntervals, ClassMean
 from opauc.metrics.exact_auc import auc_of_counts, exact_auc
 from opauc.metrics.influence import MetricInterval
 from opauc.metrics.intervals import AucDifference
-from opauc.metrics.multiclass_auc import MulticlassAuc, StreamingMulticlassAuc
+from opauc.metrics.multiclass_auc import MulticlassAuc
 from opauc.metrics.ranking_metric import RankingMetric
+from opauc.metrics.streaming_multiclass_auc import StreamingMulticlassAuc
 from opauc.types import Floats, Labels
 
 # Scores, of all classes together, up to which those of all rows are kept.

@@ -15,7 +15,8 @@ from opauc.additive.kernels.trees import add_path_shares
 from opauc.additive.policy import ADDITIVE_POLICY, TREE_POLICY, Growth
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit
-from opauc.additive.terms.explain import Terms, row_shares
+from opauc.additive.terms.explain import Terms
+from opauc.additive.terms.term_sums import row_shares
 
 CATEGORICAL = np.array([False, False, True, False, False])
 FAST = replace(TREE_POLICY, growth=Growth(min_leaves=15, patience=10), n_folds=3)

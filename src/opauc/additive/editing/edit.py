@@ -13,8 +13,9 @@ import numpy as np
 from opauc.additive.editing.ledger import CODES, CROSSED, EDIT, MAIN, REMOVE, SETTABLE, TREES, LedgerEntry
 from opauc.additive.kernels.rows import CATEGORICAL
 from opauc.additive.state import AdditiveFit
-from opauc.additive.terms.explain import TermColumns, Terms
+from opauc.additive.terms.explain import Terms
 from opauc.additive.terms.grids import MainWeights
+from opauc.additive.terms.term_sums import TermColumns
 from opauc.additive.terms.terms import MAX_NAMES, MISSING_NAME
 from opauc.core.fit import only_scores
 from opauc.errors import InputError, ParameterError, UnknownNameError, nearest_first, unknown_name

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from opauc.additive.basis.basis import Basis
 from opauc.additive.constraints.constraints import Constraints
 from opauc.additive.initial_fit import BasisModel
-from opauc.additive.initial_sample import InitialRows, RowFingerprints, WarmUpBuffer
+from opauc.additive.initial_rows import InitialRows, RowFingerprints
+from opauc.additive.initial_sample import WarmUpBuffer
 from opauc.additive.model import AdditiveLogistic, FinalWeights
 from opauc.additive.multiclass.initial_fit import fit_classes, map_classes, share_rows
 from opauc.additive.multiclass.scorer import ClassScorer
