@@ -219,13 +219,10 @@ class Growth:
     min_inputs: int = 5  # of a tree, however small their share: interactions need several
     row_share: float = 1.0  # of the rows of a tree, at random
     random_splits: bool = False  # whether one random cut per input is considered, not all
-    patience: int = 20  # trees without a better AUC of the validation rows before growing stops
-    # The same from so many rows on, each. With 20 throughout growing takes 1.3 times the CPU for a mean AUC .00005
-    # higher, on splits 0 to 4 (0 to 2 of the sets of 70,000 rows and more) of twelve sets: connect-4 .0007, magic04
-    # .0004, covtype .0002, eight others within .00015, but amazon_access .0011 lower. With 10 throughout, connect-4 and
-    # german have .0011, titanic .0021 and w8a .0005 less. On splits 10 to 14 letter and magic04 have .0004 less, a9a,
-    # amazon_access, marvel and oulad at most .0001.
-    patience_from: tuple[tuple[int, int], ...] = ((8192, 10), (32_768, 15))
+    # Trees without a better AUC of the validation rows before growing stops. With 10 (15 from 32,768 rows on) growing
+    # takes three quarters of the CPU, but splits 10 to 14 of letter and magic04 lose .0004 in the mean, which they were
+    # not chosen on, a9a, amazon_access, marvel and oulad at most .0001.
+    patience: int = 20
     min_progress: float = 5e-5  # by which that AUC must be better
     trees_per_look: int = 5  # trees between two looks at that AUC, which takes as long as a small tree
 
@@ -238,19 +235,14 @@ class Growth:
         """Return the learning rate of trees grown on so many rows."""
         return self.learning_rate if n_rows < self.many_rows else self.rate_of_many_rows
 
-    def patience_for(self, n_rows: int) -> int:
-        """Return how many trees that are grown on so many rows may bring no progress."""
-        return next((trees for rows, trees in reversed(self.patience_from) if n_rows >= rows), self.patience)
-
     def input_share_of(self, n_inputs: int) -> float:
         """Return the share of so many inputs that a tree may split on."""
         return max(self.input_share, min(1.0, self.min_inputs / max(1, n_inputs)))
 
 
 SLOW_GROWTH = Growth(
-    learning_rate=0.03, rate_of_many_rows=0.03, input_share=0.6, row_share=0.8, patience=60, patience_from=(),
-    min_progress=0.0,
-)  # fmt: skip
+    learning_rate=0.03, rate_of_many_rows=0.03, input_share=0.6, row_share=0.8, patience=60, min_progress=0.0
+)
 RANDOM_GROWTH = replace(SLOW_GROWTH, min_leaves=16, random_splits=True)
 NORMAL, HIGH = EFFORTS = ("normal", "high")
 
@@ -402,7 +394,7 @@ class GroupPolicy:
     --------
     >>> from opauc.additive.policy import GROUP_POLICY
     >>> GROUP_POLICY.max_levels
-    8192
+    32768
     """
 
     min_rows: int = 2  # initial rows of a group with a level: one row has no pair

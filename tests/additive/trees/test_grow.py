@@ -187,8 +187,6 @@ def test_trees_have_more_leaves_where_rows_are_many():
     growth = Growth(rows_per_leaf=10, min_leaves=20, max_leaves=50)
     assert [growth.leaves_for(n_rows, 10**6) for n_rows in (1, 200, 349, 10**6)] == [20, 20, 34, 50]
     assert [TREE_POLICY.growth.rate_for(n_rows) for n_rows in (30_000, 40_000)] == [0.1, 0.15]
-    assert [TREE_POLICY.growth.patience_for(n) for n in (8191, 8192, 32_767, 32_768)] == [20, 10, 10, 15]
-    assert [SLOW_GROWTH.patience_for(n) for n in (8191, 100_000)] == [60, 60]
     assert [SLOW_GROWTH.rate_for(n_rows) for n_rows in (30_000, 40_000)] == [0.03, 0.03]
     assert [growth.leaves_for(10**6, n_rare) for n_rare in (10, 640, 10**5)] == [20, 40, 50]
 

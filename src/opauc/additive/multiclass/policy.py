@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from opauc.additive.policy import HIGH, Growth, TreePolicy
 
-GROWTH_OF_MANY = Growth(rate_of_many_rows=0.25, patience=10, patience_from=())
+GROWTH_OF_MANY = Growth(rate_of_many_rows=0.25, patience=10)
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class MulticlassPolicy:
 
     def tree_policy(self, policy: TreePolicy, n_classes: int, n_rows: int, width: int) -> TreePolicy:
         """Return the policy of the trees of one class, for so many rows that are so wide."""
-        share, is_few = min(1.0, self.trees / n_classes), n_rows < policy.growth.many_rows
+        share = min(1.0, self.trees / n_classes)
         return replace(
             policy,
-            growth=replace(policy.growth, patience_from=()) if is_few else self.growth_of_many,
+            growth=policy.growth if n_rows < policy.growth.many_rows else self.growth_of_many,
             max_leaves_of_all=int(policy.max_leaves_of_all * share),
             max_kept_bytes=int(policy.max_kept_bytes * share),
             max_validation_rows=min(policy.max_validation_rows, self._validation_rows(n_classes, width)),

@@ -167,8 +167,7 @@ def grow_ensemble(
         params=parameters,
     )
     booster = lightgbm.Booster(parameters, data).add_valid(held_out, "validation")
-    patience = growth.patience_for(rows.labels.size)
-    best_size = _boost(booster, max(1, max_leaves // n_leaves), growth, patience, objective)
+    best_size = _boost(booster, max(1, max_leaves // n_leaves), growth, objective)
     text = booster.model_to_string(num_iteration=best_size)
     return read_trees(text, codes, usual)
 
@@ -197,7 +196,7 @@ def relative_codes(
     return csr_array((values, columns, ends), shape=codes.shape)
 
 
-def _boost(booster: Any, max_trees: int, growth: Growth, patience: int, objective: WithinGroups | None = None) -> int:
+def _boost(booster: Any, max_trees: int, growth: Growth, objective: WithinGroups | None = None) -> int:
     """Add trees until the AUC of the validation rows stops rising; return how many trees it is highest with."""
     best_auc, best_size = -np.inf, 1
     for size in range(1, max_trees + 1):
@@ -207,7 +206,7 @@ def _boost(booster: Any, max_trees: int, growth: Growth, patience: int, objectiv
             auc = booster.eval_valid()[0][2]
             if auc > best_auc + growth.min_progress:
                 best_auc, best_size = auc, size
-            elif size - best_size >= patience:
+            elif size - best_size >= growth.patience:
                 break
         if is_finished:
             break
