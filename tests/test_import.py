@@ -85,7 +85,7 @@ def test_no_folder_called_tilde_is_made(tmp_path, where):
 
 
 def test_importing_takes_little_more_than_its_dependencies():
-    assert min(json.loads(python(SECONDS)) for _ in range(3)) <= 0.6
+    assert any(json.loads(python(SECONDS)) <= 0.6 for _ in range(3))
 
 
 def test_functions_of_others_that_have_no_module_can_be_compiled():

@@ -17,6 +17,7 @@ import pytest
 from benchmarks.serving import load
 
 import opauc
+from opauc.cli import main
 from tests.serving.conftest import ROW
 
 # A group of its own: a signal to it is none to the tests.
@@ -107,24 +108,28 @@ def test_the_load_test_measures_requests(linear, tmp_path):
     assert 0.0 < min(seconds) <= max(seconds) < 30.0
 
 
-def failed(*options):
-    ran = subprocess.run(
-        [sys.executable, "-m", "opauc", "serve", *options], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert ran.returncode == 2
-    assert ran.stderr.count("\n") == 1
-    return ran.stderr
-
-
-def test_mistakes_are_one_line(linear, tmp_path):
-    path = tmp_path / "model.opauc"
-    opauc.save(linear, path)
+def test_an_address_in_use_is_one_line(linear, tmp_path):
+    opauc.save(linear, tmp_path / "model.opauc")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        expected = f"opauc: --host 127.0.0.1 --port {port}: Address already in use\n"
-        assert failed(str(path), "--port", port) == expected
+        command = [sys.executable, "-m", "opauc", "serve", tmp_path / "model.opauc", "--port", port]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (2, f"opauc: --host 127.0.0.1 --port {port}: Address already in use\n")
+
+
+def test_mistakes_are_one_line(linear, tmp_path, monkeypatch, capsys):
+    def failed(*options):
+        monkeypatch.setattr(sys, "argv", ["opauc", "serve", *options])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        error = capsys.readouterr().err
+        assert (ended.value.code, error.count("\n")) == (2, 1)
+        return error
+
+    path = tmp_path / "model.opauc"
+    opauc.save(linear, path)
     assert "--host 1.2.3.4.5 --port 8000: " in failed(str(path), "--host", "1.2.3.4.5")
     assert failed(str(tmp_path / "none")).endswith("no such file\n")
     assert "--learn needs one process" in failed(str(path), "--learn", "--workers", "2")
