@@ -68,5 +68,5 @@ def test_a_comparison_needs_rows_that_can_be_read_twice_by_both(folder, monkeypa
     numbers = table.assign(label=(table.label == "yes").astype(int))
     numbers.to_csv("numbers.csv", index=False)
     library.train(numbers, output="numbers", solver="exact")
-    with pytest.raises(InputError, match="label 0 besides no and yes"):
+    with pytest.raises(InputError, match="label 0, where the classes are no and yes"):
         library.evaluate("numbers", "numbers.csv", against="both")

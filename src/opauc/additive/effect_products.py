@@ -45,7 +45,7 @@ def products_gram(products: Products, weight: Floats) -> Floats:
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from opauc.additive.effect_products import products_gram
-    >>> products_gram(csr_array([[1.0, 0.0], [1.0, 3.0]]), np.array([5.0, 2.0])).tolist()
+    >>> products_gram(csr_array([[1.0, 0.0], [1.0, 3.0]]), np.array([5.0, 2.0])).round(9).tolist()
     [[7.0, 0.0], [6.0, 18.0]]
     """
     if not isinstance(products, csr_array):

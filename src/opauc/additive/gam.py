@@ -16,13 +16,14 @@ from opauc.additive.input import labeled_parts, labeled_table
 from opauc.additive.leaks import find_leaks
 from opauc.core.transaction import changing
 from opauc.errors import Parameter, ParameterError
+from opauc.estimators.class_scoring import ClassScoringClassifier
 from opauc.estimators.docstrings import own_docstrings
 from opauc.estimators.input_checks import check_classes, check_labels_given
 from opauc.types import Array, Floats, RandomState
 
 
 @own_docstrings("opauc")
-class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra):
+class OnePassGAM(GAMTraining, GAMInspection, GAMShaping, GAMAlgebra, ClassScoringClassifier):
     """Generalized additive model with pairwise interactions for raw tables, from one pass: nothing to set.
 
     An initial sample of the rows fixes a basis: a curve for each number, a

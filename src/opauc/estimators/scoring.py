@@ -16,8 +16,7 @@ from opauc.core.model import Model, RowReading
 from opauc.core.scorer import Scorer
 from opauc.core.threshold import Threshold
 from opauc.core.transaction import changing, reading
-from opauc.errors import InputError, OpaucError, ParameterError, UnsupportedOperationError
-from opauc.estimators.class_row_scorer import ClassRowScorer
+from opauc.errors import InputError, OpaucError, ParameterError
 from opauc.estimators.input_checks import encode_labels, is_in_memory
 from opauc.estimators.notebook import FittedSummary, message_html, summary_html
 from opauc.estimators.row_scorer import RowAccess, RowScorer
@@ -260,33 +259,6 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.classes_.size > 2:
                 raise only_two_classes("scorer", self.classes_.size, "class_scorer is that of several")
             return RowScorer(self._fitted.scorer, self._row_access(), tuple(self.classes_.tolist()), self._threshold)
-
-    def class_scorer(self) -> ClassRowScorer:
-        """Return an immutable scorer of single rows, as `scorer` does, of a model of more than two classes.
-
-        Returns
-        -------
-        scorer : ClassRowScorer
-            `scores`, `probabilities` and `label` take one row, a dict or an array of one dimension; `score_rows` takes
-            many. Scores are those of `decision_function` of the same rows to the bit.
-
-        Raises
-        ------
-        UnsupportedOperationError
-            If the model has two classes.
-
-        Examples
-        --------
-        >>> from opauc import OPAUC
-        >>> scorer = OPAUC().fit([[-1.0], [-0.5], [0.5], [1.0]] * 5, ["a", "a", "b", "c"] * 5).class_scorer()
-        >>> scorer.label([0.9])
-        'c'
-        """
-        with reading(self):
-            check_is_fitted(self)
-            if self.classes_.size < 3:
-                raise UnsupportedOperationError("class_scorer is for more than two classes; scorer is that of two")
-            return ClassRowScorer(self._fitted.scorer, self._row_access(), tuple(self.classes_.tolist()))
 
     @property
     def threshold_(self) -> Threshold | None:

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 from numpy.typing import ArrayLike
 
 from opauc.core.transaction import reading
+from opauc.estimators.class_scoring import ClassScoringClassifier
 from opauc.estimators.notebook import auc_text
 from opauc.linear.drift import DriftingExact
 from opauc.linear.estimator import SumsClassifier
@@ -18,7 +19,7 @@ from opauc.linear.within_groups import WithinGroups
 from opauc.types import RandomState
 
 
-class OPAUC(SumsClassifier):
+class OPAUC(SumsClassifier, ClassScoringClassifier):
     """Linear model that minimizes the square pair loss, a consistent surrogate of AUC, in one pass.
 
     The objective is alpha/2 |w|^2 plus the mean, over all pairs of a positive

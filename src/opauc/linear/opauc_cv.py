@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opauc.core.transaction import changing
+from opauc.estimators.class_scoring import ClassScoringClassifier
 from opauc.estimators.docstrings import own_docstrings
 from opauc.estimators.notebook import auc_text
 from opauc.linear.estimator import SumsClassifier
@@ -22,7 +23,7 @@ from opauc.types import Array, Floats, RandomState
 
 
 @own_docstrings("opauc")
-class OPAUCCV(SumsClassifier):
+class OPAUCCV(SumsClassifier, ClassScoringClassifier):
     """OPAUC with nothing to tune: cross-validated in one pass, with no row kept and none read twice.
 
     The objective is that of `OPAUC(solver="exact")`, alpha/2 |w|^2 plus the

@@ -123,7 +123,7 @@ def test_spark_gives_the_scores_probabilities_and_labels_of_python(name, case_of
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("make", [class_cases.trees, lambda: class_cases.arrays()[0]], ids=["additive", "linear"])
+@pytest.mark.parametrize("make", [class_cases.mixed, lambda: class_cases.arrays()[0]], ids=["additive", "linear"])
 def test_spark_gives_the_scores_probabilities_and_labels_of_several_classes(make, spark):
     case = make()
     spark.createDataFrame(arrow_table(case.rows)).createOrReplaceTempView("data")
