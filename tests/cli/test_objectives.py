@@ -133,7 +133,7 @@ def test_an_additive_model_is_trained_for_the_partial_auc(opauc, rows):
         ),
         (["--within", "user", "--increasing", "a", "--solver", "gam"], "--within of an additive model takes no --incr"),
         (["--groups", "user", "--solver", "gam"], "an additive model ranks within groups by --within"),
-        (["--within", "user", "--basis-from", "m.opauc"], "--groups is for linear solvers"),
+        (["--within", "user", "--basis-from", "m.opauc"], "--within is fixed by the model of --basis-from"),
         (["--within", "nobody", "--solver", "gam"], "nobody"),
     ],
 )

@@ -210,7 +210,7 @@ class TrainOptions:
 
     def _linear(self, given: Collection[str]) -> list[str]:
         """Return the options of linear models that a user gave, without those that the solver has too."""
-        shared = WITHIN_OPTIONS if self.solver == GAM else ()
+        shared = WITHIN_OPTIONS if self.solver == GAM or self.basis_from is not None else ()
         return [name for name in (*LINEAR_OPTIONS, *LINEAR_READING) if name in given and name not in shared]
 
     def is_additive_table(self, given: Collection[str]) -> bool:

@@ -55,6 +55,8 @@ FLAGS = {
     "random_state": "seed", "device": "engine", "metrics": "metric", "monotone_constraints": "increasing",
     "pairs": "within",
 }  # fmt: skip
+# Parameters that either of two flags gives: the one that was typed is named.
+OTHER_FLAGS = {"groups": "within"}
 # Flags that take something else than the value of the parameter.
 OTHER_VALUES = ("within",)
 # Arrow's allocator returns free memory to the system at once and asks for it again for the next batch: a tenth of the
@@ -128,15 +130,18 @@ def message_of(error: Exception | str, arguments: Sequence[str]) -> str:
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, Message):
-        text = error.render(lambda parameter: _option(parameter, arguments[0]))
+        text = error.render(lambda parameter: _option(parameter, arguments))
     else:
         text = str(error) or type(error).__name__
     return " ".join(text.split())
 
 
-def _option(parameter: Parameter, verb: str) -> str:
+def _option(parameter: Parameter, arguments: Sequence[str]) -> str:
     """Return a parameter as the option of a verb, or of `train` where the model would have to be another one."""
-    name, value = parameter.name, parameter.value
+    verb, name, value = arguments[0], parameter.name, parameter.value
+    typed = {argument.partition("=")[0] for argument in arguments}
+    if name in OTHER_FLAGS and f"--{name}" not in typed and f"--{OTHER_FLAGS[name]}" in typed:
+        name = OTHER_FLAGS[name]
     if verb not in VERBS or name not in _options(verb):
         name = FLAGS.get(name, name)
     of_train = verb in VERBS and name not in _options(verb) and name in _options("train")
