@@ -16,9 +16,9 @@ from scipy.sparse import csr_array
 import opauc
 from opauc.additive.crossed.sums import CrossedSums
 from opauc.additive.drift import BinCounts
-from opauc.additive.groups.tally import GroupTally
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.random_effects import RandomEffectSums
+from opauc.additive.row_groups.tally import GroupTally
 from opauc.additive.selection import CandidateModels
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit

@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from opauc.additive.basis.main_effects import MainEffect, main_effects
 from opauc.additive.basis.pairs import coarse_codes
-from opauc.additive.initial_sample import (
-    SampleRows,
-)
+from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.rows import LEFT_OUT
 from opauc.additive.policy import SearchPolicy
 from opauc.additive.settings import AUTO, AdditiveSettings

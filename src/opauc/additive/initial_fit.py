@@ -19,15 +19,7 @@ from opauc.additive.constraints.fit import BasisConstraints
 from opauc.additive.crossed.search import CrossingRule, find_crossed_codes
 from opauc.additive.first_effects import choose_main_effects, drop_weak_effects
 from opauc.additive.fit import PenalizedFit
-from opauc.additive.groups.effects import GroupedFit, estimate_levels
-from opauc.additive.groups.tally import GroupTally
-from opauc.additive.initial_sample import (
-    Sample,
-    SampleRows,
-    WarmUpBuffer,
-    by_columns,
-    draw_search_rows,
-)
+from opauc.additive.initial_sample import Sample, SampleRows, WarmUpBuffer, by_columns, draw_search_rows
 from opauc.additive.initial_trees import (
     GrownTrees,
     accept_trees,
@@ -45,6 +37,8 @@ from opauc.additive.objective import PAUC
 from opauc.additive.partial_auc import choose_objective
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, GroupPolicy
+from opauc.additive.row_groups.effects import GroupedFit, estimate_levels
+from opauc.additive.row_groups.tally import GroupTally
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AUTO, AdditiveSettings, with_init_size
 from opauc.additive.trees.grow import GrowthLimits

@@ -13,14 +13,11 @@ from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.ensemble import TreeEnsemble
 from opauc.additive.basis.group_levels import GroupLevels
-from opauc.additive.groups.effects import estimate_levels
-from opauc.additive.initial_sample import (
-    by_columns,
-    draw_tree_rows,
-)
+from opauc.additive.initial_sample import by_columns, draw_tree_rows
 from opauc.additive.labeled_sample import LabeledSample, assign_folds, encode_rows
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.policy import AdditivePolicy, Growth, TreePolicy
+from opauc.additive.row_groups.effects import estimate_levels
 from opauc.additive.settings import AUTO, AdditiveSettings
 from opauc.additive.trees.blend import TREES, Blend, ValidationRows, average_ensembles
 from opauc.additive.trees.grow import CodedRows, GrowthLimits, code_folds, cross_fit, grow_ensemble

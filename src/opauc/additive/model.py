@@ -25,8 +25,6 @@ from opauc.additive.constraints.fit import (
 from opauc.additive.crossed.sums import CROSSED_SCHEMA, CrossedSums
 from opauc.additive.drift import BIN_COUNTS_SCHEMA, BinCounts
 from opauc.additive.fit import PenalizedFit
-from opauc.additive.groups.effects import shrink_levels, without_levels
-from opauc.additive.groups.tally import TALLY_SCHEMA, GroupTally
 from opauc.additive.objective import OBJECTIVE_SCHEMA, Objective
 from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, GROUP_POLICY, AdditivePolicy, SmoothingPolicy
@@ -38,6 +36,8 @@ from opauc.additive.random_effects import (
     RandomEffectSums,
     smooth_with_random_effects,
 )
+from opauc.additive.row_groups.effects import shrink_levels, without_levels
+from opauc.additive.row_groups.tally import TALLY_SCHEMA, GroupTally
 from opauc.additive.selection import (
     CANDIDATES_SCHEMA,
     FULL,

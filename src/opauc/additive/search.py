@@ -17,7 +17,6 @@ from opauc.additive.basis.pair_columns import Candidates, PairRoom, add_pairs
 from opauc.additive.basis.pairs import coarse_codes
 from opauc.additive.crossed.search import may_interact
 from opauc.additive.fit import PenalizedFit, choose_subset, finish_fit, fit_intercept, start_fit
-from opauc.additive.groups.effects import GroupedFit
 from opauc.additive.initial_sample import SampleRows
 from opauc.additive.kernels.cell_residuals import N_TERMS, add_code_sums, write_pair_tests
 from opauc.additive.kernels.rows import CATEGORICAL, LEFT_OUT
@@ -28,6 +27,7 @@ from opauc.additive.policy import (
     SearchPolicy,
     SmoothingPolicy,
 )
+from opauc.additive.row_groups.effects import GroupedFit
 from opauc.additive.settings import AUTO, AdditiveSettings
 from opauc.types import Floats, Labels
 

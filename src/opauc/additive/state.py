@@ -16,7 +16,6 @@ from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints, 
 from opauc.additive.constraints.shape_rows import DECREASING, INCREASING
 from opauc.additive.editing.fixed_terms import FixedTerms
 from opauc.additive.editing.ledger import NO_EDITS, Edits, LedgerEntry, SavedEdit
-from opauc.additive.groups.tally import GroupCounts
 from opauc.additive.initial_fit import BasisModel, fit_basis
 from opauc.additive.initial_rows import InitialRows, RowFingerprints
 from opauc.additive.initial_sample import WarmUpBuffer, pool_rare_categories
@@ -24,6 +23,7 @@ from opauc.additive.labeled_sample import encode_rows
 from opauc.additive.model import AdditiveLogistic, BasisRows, FinalWeights
 from opauc.additive.objective import AUC
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
+from opauc.additive.row_groups.tally import GroupCounts
 from opauc.additive.row_shards import sum_shards
 from opauc.additive.scorer import MappedScorer
 from opauc.additive.segment_sums import add_segments, pack_sums, sum_sizes

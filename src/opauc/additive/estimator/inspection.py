@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from opauc.additive.basis.basis import Basis
 from opauc.additive.drift import FeatureDrift, find_drift
 from opauc.additive.estimator.fitted import FittedGAM
-from opauc.additive.groups.tally import GroupCounts
 from opauc.additive.input import next_rows
 from opauc.additive.leaks import Leak, find_leaks
+from opauc.additive.row_groups.tally import GroupCounts
 from opauc.additive.selection import ModelSelection
 from opauc.additive.terms.reasons import FEATURE, Reasons, check_reasons, find_reasons, input_features
 from opauc.additive.terms.terms import Explanation, Term

@@ -46,7 +46,7 @@ def shrink_levels(
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.groups.effects import shrink_levels
+    >>> from opauc.additive.row_groups.effects import shrink_levels
     >>> found = shrink_levels(np.array([1e6, 1e6]), np.array([1e6, 3e6]), 1.0)
     >>> round(found.mean, 4), found.levels.round(3).tolist()
     (2.0, [-1.0, 1.0])
@@ -77,7 +77,7 @@ def estimate_levels(
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.groups.effects import estimate_levels
+    >>> from opauc.additive.row_groups.effects import estimate_levels
     >>> rng = np.random.default_rng(0)
     >>> places, level = rng.integers(0, 20, 20_000), np.linspace(-2.0, 2.0, 20)
     >>> labels = (rng.random(20_000) < 1 / (1 + np.exp(-level[places]))).astype(np.int8)
@@ -120,7 +120,7 @@ class GroupedFit:
     --------
     >>> import numpy as np
     >>> from opauc.additive.basis.group_levels import GroupLevels
-    >>> from opauc.additive.groups.effects import GroupedFit
+    >>> from opauc.additive.row_groups.effects import GroupedFit
     >>> numbers = np.array([3.0, 3.0, 8.0, 8.0])
     >>> levels = GroupLevels.of(numbers, n_columns=1)
     >>> GroupedFit(levels, levels.places(numbers)).places.tolist()

@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.group_levels import GroupLevels, group_column
-from opauc.additive.groups.effects import estimate_levels, shrink_levels, without_levels
-from opauc.additive.groups.tally import GroupTally
 from opauc.additive.policy import GROUP_POLICY
 from opauc.additive.random_effects import RandomEffectSums
+from opauc.additive.row_groups.effects import estimate_levels, shrink_levels, without_levels
+from opauc.additive.row_groups.tally import GroupTally
 from opauc.additive.sums import LabeledRows, LinearizedSums
 from opauc.core.group_keys import group_keys
 from opauc.errors import IncompatibleMomentsError

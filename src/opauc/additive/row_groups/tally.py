@@ -48,7 +48,7 @@ class GroupTally(Mergeable):
     Examples
     --------
     >>> import numpy as np
-    >>> from opauc.additive.groups.tally import GroupTally
+    >>> from opauc.additive.row_groups.tally import GroupTally
     >>> GroupTally.empty(2).update(np.array([0, 0, -1]), np.array([0, 1, 1], np.int8), None).summary
     GroupCounts(ranked=1, one_class=0, unused_rows=1.0)
     """
