@@ -10,6 +10,9 @@ import pytest
 
 from tests.report.browser import CHROMIUM, FLAGS
 
+# A promise that is kept when what has changed is painted.
+PAINTED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
 
 class Browser:
     """A headless browser with one page; it has no network."""
@@ -39,6 +42,7 @@ class Browser:
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.send(f"{domain}.enable")
+        self.send("Emulation.setFocusEmulationEnabled", enabled=True)
         self.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
 
     def close(self):
@@ -76,18 +80,24 @@ class Browser:
         return json.loads(text)
 
     def open(self, path, width=1280, height=900, dark=False):
-        """Open a file and wait until it is loaded."""
+        """Open a file and wait until it is loaded and painted: before that a browser drops what a pointer does."""
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
         self.send("Emulation.setScrollbarsHidden", hidden=True)
         self._events.clear()
+        self.run("window.isBefore = true")
         self.send("Page.navigate", url=path.as_uri())
-        for _ in range(200):
-            if self.run("document.readyState") == "complete":
-                return self
+        self.wait_for("!window.isBefore && document.readyState === 'complete'")
+        self.run(PAINTED)
+        return self
+
+    def wait_for(self, condition, seconds=60.0):
+        """Return once an expression of the page is true."""
+        deadline = time.monotonic() + seconds
+        while not self.run(condition):
+            assert time.monotonic() < deadline, f"never true: {condition}"
             time.sleep(0.02)
-        raise AssertionError("the page does not load")
 
     def run(self, script):
         """Return the value of an expression of the page."""
@@ -102,21 +112,22 @@ class Browser:
 
     def center(self, selector):
         """Return the center of an element, which is scrolled to."""
-        x, y = self.run(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); "
-            "e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect(); "
-            "return [b.left + b.width / 2, b.top + b.height / 2]; })()"
-        )
+        element = f"document.querySelector({json.dumps(selector)})"
+        self.run(f"{element}.scrollIntoView({{block: 'center'}}), {PAINTED}")
+        x, y = self.run(f"(b => [b.left + b.width / 2, b.top + b.height / 2])({element}.getBoundingClientRect())")
         return x, y
 
     def drag(self, selector, across, up):
         """Drag an element by so many pixels."""
         x, y = self.center(selector)
         self._mouse("mouseMoved", x, y)
-        self._mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+        self._until_heard(
+            "pointerdown", lambda: self._mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+        )
         for step in (0.5, 1.0):
             self._mouse("mouseMoved", x + step * across, y - step * up, button="left", buttons=1)
         self._mouse("mouseReleased", x + across, y - up, button="left", clickCount=1)
+        self.run(PAINTED)
 
     def click(self, selector):
         """Click an element."""
@@ -124,8 +135,10 @@ class Browser:
 
     def press(self, key, modifiers=0):
         """Press a key; modifiers are 2 for Ctrl and 8 for Shift."""
-        for kind in ("keyDown", "keyUp"):
-            self.send("Input.dispatchKeyEvent", type=kind, key=key, modifiers=modifiers)
+        event = {"key": key, "modifiers": modifiers}
+        self._until_heard("keydown", lambda: self.send("Input.dispatchKeyEvent", type="keyDown", **event))
+        self.send("Input.dispatchKeyEvent", type="keyUp", **event)
+        self.run(PAINTED)
 
     def type(self, selector, text):
         """Replace the text of an input."""
@@ -149,6 +162,18 @@ class Browser:
                 return (self.folder / name).read_text(encoding="utf-8")
             time.sleep(0.02)
         raise AssertionError("nothing was downloaded")
+
+    def _until_heard(self, event, act):
+        """Act until the page hears of it: a busy browser may drop what it is sent before the page sees it."""
+        self.run(
+            f"window.isHeard = false, addEventListener('{event}', () => isHeard = true, {{capture: true, once: true}})"
+        )
+        for _ in range(20):
+            act()
+            self.run(PAINTED)
+            if self.run("window.isHeard !== false"):  # not defined: the page has gone, by the click
+                return
+        raise AssertionError(f"the page hears of no {event}")
 
     def _mouse(self, kind, x, y, **more):
         self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
