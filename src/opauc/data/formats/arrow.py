@@ -111,12 +111,14 @@ class ArrowReader:
             roles, columns = self.columns.resolve(names, source.name)
             used = [names[position] for position in roles.used()]
             batch_rows = rows_per_batch(len(used))
-            for groups, first, beyond in _runs(file.metadata, REMOTE_BYTES if remote else 0):
-                source.passed = source.size * beyond // max(file.metadata.num_rows, 1)
-                if beyond > start and first < stop:
-                    # Two threads are no faster and would take a core from training.
-                    batches = file.iter_batches(batch_rows, groups, used, use_threads=False)
-                    yield from ((row, batch, columns) for row, batch in _between(batches, first, start, stop))
+            n_rows = max(file.metadata.num_rows, 1)
+            # Read together, local row groups give even batches without a copy.
+            for groups, first in _runs(file.metadata, start, stop, REMOTE_BYTES if remote else sys.maxsize):
+                # Two threads are no faster and would take a core from training.
+                batches = file.iter_batches(batch_rows, groups, used, use_threads=False)
+                for row, batch in _between(batches, first, start, stop):
+                    source.passed = source.size * (row + batch.num_rows) // n_rows
+                    yield row, batch, columns
 
     def _arrow_file(self, source: ByteSource, start: int, stop: int) -> Batches:
         with arrow_file(source.path) as file:
@@ -149,18 +151,24 @@ class ArrowReader:
             yield from ((row, batch, columns) for row, batch in _between(batches(), 0, start, stop))
 
 
-def _runs(metadata: parquet.FileMetaData, most: int) -> Iterator[tuple[list[int], int, int]]:
-    """Yield row groups that are read at once, their first row and the row after them: of some bytes at most, or one."""
+def _runs(metadata: parquet.FileMetaData, start: int, stop: int, most: int) -> Iterator[tuple[list[int], int]]:
+    """Yield row groups with rows from `start` to before `stop` that are read at once, and the first row of each run.
+
+    Those of a run have so many compressed bytes at most, or it is one.
+    """
     run, n_bytes, first, beyond = list[int](), 0, 0, 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
+        here, beyond = beyond, beyond + group.num_rows
+        if beyond <= start or here >= stop:
+            continue
         size = sum(group.column(at).total_compressed_size for at in range(group.num_columns))
         if run and n_bytes + size > most:
-            yield run, first, beyond
-            run, n_bytes, first = [], 0, beyond
-        run, n_bytes, beyond = [*run, number], n_bytes + size, beyond + group.num_rows
+            yield run, first
+            run, n_bytes = [], 0
+        run, n_bytes, first = [*run, number], n_bytes + size, first if run else here
     if run:
-        yield run, first, beyond
+        yield run, first
 
 
 def table_byte_ranges(path: str, size: int) -> list[ByteRange]:

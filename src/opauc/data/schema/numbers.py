@@ -48,7 +48,8 @@ INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 NOT_A_NUMBER = re.compile(r"[+-]?nan(?:\(\w*\))?", re.IGNORECASE | re.ASCII)
 PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 # The first integer that is not exact in float64 is 2**53 + 1, of sixteen digits.
-LARGE_INTEGER, SIXTEEN_DIGITS = re.compile(r"[+-]?[1-9][0-9]{15,}"), 1e15
+MIN_INEXACT_DIGITS, SIXTEEN_DIGITS = 16, 1e15
+LARGE_INTEGER = re.compile(r"[+-]?[1-9][0-9]{15,}")
 SWAP_SEPARATORS = str.maketrans(",.", ".,")
 # Clock times, with days before them or not, are read as hours.
 CLOCK = re.compile(

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from opauc.data.columns import (
     NAME_LABEL,
@@ -32,6 +34,7 @@ from opauc.data.formats.csv.values import (
 from opauc.data.schema.numbers import (
     BOOLEANS,
     COMMA,
+    MIN_INEXACT_DIGITS,
     MISSING_MARKERS,
     POINT,
     NumberFormat,
@@ -121,7 +124,7 @@ class FirstRecords:
             columns = dict(zip(sorted(roles.numeric), texts, strict=True))
             if not plain.matrix:
                 booleans = frozenset(at for at, column in columns.items() if are_booleans(column[:BOOLEAN_ROWS]))
-            merged = [at for at, column in columns.items() if merges_integers(map(decode_field, column.to_pylist()))]
+            merged = [at for at, column in columns.items() if merges_integers(_long_fields(column))]
             check_integers([names[at] for at in merged], self.source)
             inferred = {
                 at: infer_text_format(column, self.decimals) for at, column in columns.items() if at not in booleans
@@ -213,3 +216,9 @@ class FirstRecords:
         errors = RecordErrors(self.source, sample.fields, names, sample.lines, report_missing)
         parse_columns(layout, self.text, sample, errors)
         return errors.advice()
+
+
+def _long_fields(column: pa.BinaryArray) -> list[str]:
+    """Return the fields that have enough bytes for an integer that is not exact in float64."""
+    is_long = pc.greater_equal(pc.binary_length(column), MIN_INEXACT_DIGITS)
+    return [decode_field(field) for field in column.filter(is_long).to_pylist()]
