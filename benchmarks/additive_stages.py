@@ -18,21 +18,25 @@ from opauc.metrics import exact_auc
 USUAL = ("w8a", "nomao", "letter", "ijcnn1", "magic04", "a9a", "covtype", "adult", "amazon_access", "connect-4")
 # Where each stage is done: module, owner (a class or nothing), function. What one does in another counts there.
 STAGES = {
-    "main effects": [("opauc.additive.initial_fit", "", "_choose_main_effects")],
+    "main effects": [("opauc.additive.initial_fit", "", "choose_main_effects")],
     "encoding": [("opauc.additive.basis.basis", "Basis", "rows")],
-    "pair search": [("opauc.additive.search", "InteractionSearch", "_find_candidates")],
-    "pair columns": [("opauc.additive.search", "InteractionSearch", "_add_pairs")],
+    "pair search": [("opauc.additive.search", "InteractionSearch", "find_candidates")],
+    "pair columns": [("opauc.additive.search", "InteractionSearch", "add_pairs")],
     "part fits": [("opauc.additive.fit", "", "_iterate")],
-    "full fits": [
-        ("opauc.additive.search", "", "finish_fit"),
-        ("opauc.additive.fit", "", "finish_fit"),
+    "full fits": [("opauc.additive.search", "", "finish_fit")],
+    "REML": [
+        ("opauc.additive.fit", "", "smooth"),
+        ("opauc.additive.model", "", "smooth"),
+        ("opauc.additive.random_effects", "", "smooth"),
     ],
-    "REML": [("opauc.additive.fit", "", "smooth"), ("opauc.additive.model", "", "smooth")],
     "Grams": [("opauc.additive.sums", "LinearizedSums", "update_all")],
     "crossed codes": [("opauc.additive.initial_fit", "", "find_crossed_codes")],
     "bin codes": [("opauc.additive.basis.bins", "ValueCodes", "of_rows")],
-    "trees": [("opauc.additive.initial_fit", "", "grow_ensemble"), ("opauc.additive.initial_fit", "", "cross_fit")],
-    "blend": [("opauc.additive.initial_fit", "", "average_ensembles"), ("opauc.additive.trees.blend", "", "fit_blend")],
+    "trees": [("opauc.additive.initial_trees", "", "grow_ensemble"), ("opauc.additive.initial_trees", "", "cross_fit")],
+    "blend": [
+        ("opauc.additive.initial_trees", "", "average_ensembles"),
+        ("opauc.additive.trees.blend", "", "fit_blend"),
+    ],
     "model selection": [
         ("opauc.additive.model", "AdditiveLogistic", "with_candidates"),
         ("opauc.additive.selection", "CandidateModels", "update"),
