@@ -9,10 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from opauc.additive import initial_fit, initial_trees
+from opauc.additive import initial_additive, initial_trees
 from opauc.additive.initial_fit import fit_basis
 from opauc.additive.initial_sample import WarmUpBuffer
 from opauc.additive.labeled_sample import encode_rows
+from opauc.additive.model import AdditiveLogistic
 from opauc.additive.policy import ADDITIVE_POLICY, TREE_POLICY, AdditivePolicy, Growth
 from opauc.additive.settings import AdditiveSettings
 from opauc.errors import TreesUnavailableWarning
@@ -128,7 +129,7 @@ def test_where_lightgbm_is_missing_a_warning_says_so_and_the_model_has_no_trees(
 @pytest.fixture
 def grown(monkeypatch):
     """The rows that trees are grown on and validated on meanwhile, and those that the search has fitted."""
-    calls, grow, search = {"grown": [], "searched": []}, initial_trees.grow_ensemble, initial_fit.InteractionSearch
+    calls, grow, search = {"grown": [], "searched": []}, initial_trees.grow_ensemble, initial_additive.InteractionSearch
 
     def keep_rows(codes, rows, validation, *others):
         calls["grown"].append((rows, validation))
@@ -139,7 +140,7 @@ def grown(monkeypatch):
         return search(*arguments)
 
     monkeypatch.setattr(initial_trees, "grow_ensemble", keep_rows)
-    monkeypatch.setattr(initial_fit, "InteractionSearch", keep_sample)
+    monkeypatch.setattr(initial_additive, "InteractionSearch", keep_sample)
     return calls
 
 
@@ -160,10 +161,8 @@ def test_rows_that_validate_trees_are_neither_grown_on_nor_searched(n_rows, n_va
 def test_the_additive_scores_of_validation_rows_are_those_of_a_model_that_has_not_seen_them(monkeypatch):
     rows, labels, weight = draw(0)
     models = []
-    solve = initial_fit.AdditiveLogistic.solve
-    monkeypatch.setattr(
-        initial_fit.AdditiveLogistic, "solve", lambda self, *a, **b: models.append(self) or solve(self, *a, **b)
-    )
+    solve = AdditiveLogistic.solve
+    monkeypatch.setattr(AdditiveLogistic, "solve", lambda self, *a, **b: models.append(self) or solve(self, *a, **b))
     basis, model = fitted(rows, labels, weight)
     [before] = models
     validated = model.blend.validation
@@ -190,6 +189,25 @@ def test_of_few_rows_each_validates_trees_and_an_additive_part_that_have_not_see
     new, truth, _ = draw(5, "both", n_rows=6000)
     expected = roc_auc_score(truth, basis.trees.scores(new))
     assert roc_auc_score(labels[at], validated.trees) < expected + 0.02
+
+
+def test_of_few_rows_the_basis_that_scores_a_row_is_chosen_without_it(grown):
+    # Nothing has an effect: a basis of the best of 780 pairs would seem to rank rows that it has seen.
+    rng = np.random.default_rng(0)
+    rows, labels, weight = rng.normal(size=(900, 40)), rng.integers(0, 2, 900).astype(np.int8), rng.uniform(1, 2, 900)
+    eager = replace(POLICY.search, certain_fdr=1.0, candidate_fdr=1.0)
+    policy = replace(POLICY, search=eager, tree=replace(POLICY.tree, min_z=-1e9))
+    basis, model = fitted(rows, labels, weight, FEW, policy, np.zeros(40, bool))
+    assert len(basis.tables.pairs) > 5
+    seen = model.blend.additive
+    assert roc_auc_score(labels, replace(basis, trees=None).products(rows, seen)) > 0.7
+    validated = model.blend.validation
+    assert roc_auc_score(validated.rows.labels, validated.additive) < 0.54
+    of_all, *of_folds = [set(sample.weight.tolist()) for sample in grown["searched"]]
+    assert of_all == set(weight.tolist())
+    held_out = [of_all - others for others in of_folds]
+    assert sum(map(len, held_out)) == 900
+    assert set.union(*held_out) == of_all
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from opauc.additive.initial_fit import BasisModel
+from opauc.additive.basis_model import BasisModel
 from opauc.additive.policy import SMOOTHING_POLICY, TREE_POLICY, AdditivePolicy, Growth
 from opauc.additive.settings import AdditiveSettings
 from opauc.additive.state import AdditiveFit

@@ -16,9 +16,9 @@ import opauc
 from opauc import OPAUC, OPAUCCV, OnePassGAM
 from opauc.additive.basis.crossed_codes import CrossedCode, CrossedCodes, Member
 from opauc.additive.basis.random_effects import RandomEffects
+from opauc.additive.basis_model import BasisModel, basis_columns
 from opauc.additive.editing.edit import edit_term, remove_term
 from opauc.additive.fit import PenalizedFit
-from opauc.additive.initial_fit import BasisModel, basis_columns
 from opauc.additive.labeled_sample import encode_rows
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.settings import AdditiveSettings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,11 +12,10 @@ from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.ensemble import TreeEnsemble
 from opauc.additive.basis.group_levels import GroupLevels
+from opauc.additive.initial_additive import UnseenScores
 from opauc.additive.initial_sample import by_columns, draw_tree_rows
-from opauc.additive.labeled_sample import LabeledSample, assign_folds, encode_rows
-from opauc.additive.model import AdditiveLogistic
-from opauc.additive.policy import AdditivePolicy, Growth, TreePolicy
-from opauc.additive.row_groups.effects import estimate_levels
+from opauc.additive.labeled_sample import LabeledSample
+from opauc.additive.policy import Growth, TreePolicy
 from opauc.additive.settings import AUTO, AdditiveSettings
 from opauc.additive.trees.blend import TREES, Blend, ValidationRows, average_ensembles
 from opauc.additive.trees.grow import CodedRows, GrowthLimits, code_folds, cross_fit, grow_ensemble
@@ -77,6 +75,7 @@ def grow_trees(
 def cross_fit_trees(
     sample: LabeledSample,
     order: NDArray[np.int64],
+    folds: NDArray[np.int64],
     growths: Sequence[Growth],
     seed: int,
     policy: TreePolicy,
@@ -90,82 +89,18 @@ def cross_fit_trees(
     Rows in groups have for each fold the offsets of `cross_fit_additive`.
     """
     _, labels, weights, categorical = sample
-    folds = assign_folds(labels[order], policy.n_folds)
     inputs = by_columns(sample.rows[:, : categorical.size], order)
     codes = code_folds(inputs, labels[order], weights[order], categorical, folds, policy)
     coded = sample.coded(codes, order, weights[order], levels)
     if offsets:
         coded = coded._replace(offset=np.stack(offsets)[folds, np.arange(order.size)])
-    max_leaves = policy.max_leaves_of_all // (policy.n_folds * len(growths))
+    max_leaves = policy.max_leaves_of_all // ((int(folds.max()) + 1) * len(growths))
     tried = [
         cross_fit(codes, coded, folds, growth, max_leaves, seed, n_threads, limits, offsets or None)
         for growth in growths
     ]
     parts = [part for part in tried if part is not None]
     return GrownTrees([part.ensemble for part in parts], [part.scores for part in parts], coded, coded)
-
-
-class UnseenScores(NamedTuple):
-    """The scores that an additive model gives rows it has not seen, beside which trees are judged.
-
-    With them the weights and smoothing parameters of the model of all rows, and, where rows have groups and there is a
-    model for each fold, the offsets that each has for the groups of all rows.
-    """
-
-    scores: Floats
-    weights: Floats
-    lambdas: Floats
-    offsets: Sequence[Floats] = ()
-
-
-def score_held_out(
-    basis: Basis,
-    model: AdditiveLogistic,
-    sample: LabeledSample,
-    validation: NDArray[np.int64],
-    policy: AdditivePolicy,
-) -> UnseenScores:
-    """Return the scores of validation rows by a model that has the sums of the other rows only."""
-    weights, lambdas, *_ = model.solve(policy, narrow=True)
-    return UnseenScores(basis.products(sample.inputs(validation), weights), weights, lambdas)
-
-
-def cross_fit_additive(
-    basis: Basis,
-    model: AdditiveLogistic,
-    sample: LabeledSample,
-    order: NDArray[np.int64],
-    policy: AdditivePolicy,
-) -> UnseenScores:
-    """Return the scores of all rows, each by weights solved for without its fold, on the basis of all rows."""
-    rows, labels, weights, _ = sample
-    folds = assign_folds(labels[order], policy.tree.n_folds)
-    scores, offsets = np.empty(order.size), list[Floats]()
-    additive_weights, lambdas, *_ = model.solve(policy, narrow=True)
-    model = replace(model, lambdas=lambdas)
-    for fold in range(policy.tree.n_folds):
-        at = order[folds == fold]
-        without = model.subtract((), encode_rows(basis, rows[at], labels[at], weights[at]))
-        fold_weights = without.solve(policy, narrow=True).weights
-        scores[folds == fold] = basis.products(sample.inputs(at), fold_weights)
-        if basis.group_levels is not None:
-            offsets.append(_held_out_offsets(basis.group_levels, fold_weights, basis, sample, order, folds != fold))
-    return UnseenScores(scores, additive_weights, lambdas, offsets)
-
-
-def _held_out_offsets(
-    levels: GroupLevels,
-    weights: Floats,
-    basis: Basis,
-    sample: LabeledSample,
-    order: NDArray[np.int64],
-    used: NDArray[np.bool_],
-) -> Floats:
-    """Return the offset of the group of each row, estimated from some of the rows and these weights of the columns."""
-    at, places = order[used], levels.places(sample.rows[order, -1])
-    scores = basis.products(sample.inputs(at), weights)
-    found = estimate_levels(places[used], levels.size, scores, sample.labels[at], sample.weights[at])
-    return replace(levels, offsets=found.levels).offsets_at(places)
 
 
 def start_blend(unseen: UnseenScores, trees: GrownTrees, policy: TreePolicy, frozen: bool = False) -> Blend | None:

@@ -70,7 +70,7 @@ class LabeledSample(NamedTuple):
 def assign_folds(labels: Labels, n_folds: int) -> NDArray[np.int64]:
     """Return the fold of each row, so that each class is divided evenly."""
     folds = np.empty(labels.size, np.int64)
-    for k in (0, 1):
+    for k in np.unique(labels):
         of_class = np.flatnonzero(labels == k)
         folds[of_class] = np.arange(of_class.size) % n_folds
     return folds

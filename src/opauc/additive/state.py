@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.group_levels import group_column
+from opauc.additive.basis_model import BasisModel
 from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints, SavedConstraints, Shape
 from opauc.additive.constraints.shape_rows import DECREASING, INCREASING
 from opauc.additive.editing.fixed_terms import FixedTerms
 from opauc.additive.editing.ledger import NO_EDITS, Edits, LedgerEntry, SavedEdit
-from opauc.additive.initial_fit import BasisModel, fit_basis
+from opauc.additive.initial_fit import fit_basis
 from opauc.additive.initial_rows import InitialRows, RowFingerprints
 from opauc.additive.initial_sample import WarmUpBuffer, pool_rare_categories
 from opauc.additive.labeled_sample import encode_rows

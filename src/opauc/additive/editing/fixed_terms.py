@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.basis_model import BasisModel
 from opauc.additive.editing.ledger import CODES, CROSSED, MAIN, PAIR, TREES, TermKey
-from opauc.additive.initial_fit import BasisModel
 from opauc.additive.model import AdditiveLogistic, FinalWeights
 from opauc.additive.policy import AdditivePolicy
 from opauc.additive.random_effects import RandomEffectSums

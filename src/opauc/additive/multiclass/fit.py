@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.basis_model import BasisModel
 from opauc.additive.constraints.constraints import Constraints
-from opauc.additive.initial_fit import BasisModel
 from opauc.additive.initial_rows import InitialRows, RowFingerprints
 from opauc.additive.initial_sample import WarmUpBuffer
 from opauc.additive.model import AdditiveLogistic, FinalWeights

@@ -13,21 +13,20 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.pair_columns import Candidates
 from opauc.additive.basis.random_effects import RandomEffects
+from opauc.additive.basis_model import basis_columns
 from opauc.additive.codes import find_coded_inputs
 from opauc.additive.first_effects import choose_main_effects, drop_weak_effects
 from opauc.additive.fit import PenalizedFit, choose_subset, finish_fit, fit_intercept, start_fit
-from opauc.additive.initial_fit import basis_columns
+from opauc.additive.initial_additive import AdditivePart, AdditivePlan, UnseenScores, score_held_out
 from opauc.additive.initial_sample import SampleRows, WarmUpBuffer, by_columns
 from opauc.additive.initial_trees import (
     accept_trees,
-    cross_fit_additive,
     cross_fit_trees,
     grow_trees,
-    score_held_out,
     start_blend,
     trees_may_join,
 )
-from opauc.additive.labeled_sample import LabeledSample, encode_rows
+from opauc.additive.labeled_sample import LabeledSample, assign_folds, encode_rows
 from opauc.additive.model import AdditiveLogistic
 from opauc.additive.multiclass.policy import MULTICLASS_POLICY, MulticlassPolicy
 from opauc.additive.multiclass.sums import ClassSums, SharedRows
@@ -147,32 +146,89 @@ def fit_classes(
     few_rows = no_more_rows and several.cross_fits(labels.size, settings.effort, n_classes, rows.shape[1])
     n_validation = policy.tree.n_validation(labels.size) if any(may_join) and not few_rows else 0
     validation, others = order[:n_validation], order[n_validation:]
-    drawn = draw_rows_by_class(others, labels, n_classes, _search_size(others.size, policy.sample))
-    sample = ClassSample.of(rows, labels, weights, drawn, n_classes)
-    basis, fits = fit_shared_basis(sample, settings, categorical, policy, any(may_join))
-    columns = basis_columns(basis)
-    start = ClassSums(tuple(AdditiveLogistic.start(columns, fit) for fit in fits))
-    sums = start.update_initial(share_rows(basis, rows[others], labels[others], weights[others]))
-    held_out = start.update_initial(share_rows(basis, rows[validation], labels[validation], weights[validation]))
+    sample = ClassRows(rows, labels, weights, categorical, n_classes)
+    plan = AdditivePlan(settings, policy, beside_trees=any(may_join))
+    part = fit_additive_classes(sample, others, plan)
+    held_out = part.start.update_initial(
+        share_rows(part.basis, rows[validation], labels[validation], weights[validation])
+    )
     growths = policy.tree.growths(settings.effort, few_rows)
     limits = GrowthLimits((), settings.interaction_constraints)
+    folds = assign_folds(labels[order], policy.tree.n_folds)
+    unseen = cross_fit_classes(part, sample, order, folds, plan, may_join) if few_rows else {}
     models = []
-    for k, (model, own) in enumerate(zip(sums.models, of_class, strict=True)):
+    for k, (model, own) in enumerate(zip(part.sums.models, of_class, strict=True)):
         blend, lambdas, trees = None, model.lambdas, None
         if may_join[k]:
             if few_rows:
-                unseen = cross_fit_additive(basis, model, own, order, policy)
-                grown = cross_fit_trees(own, order, growths, seed, policy.tree, limits, count_threads())
+                scored = unseen[k]
+                grown = cross_fit_trees(own, order, folds, growths, seed, policy.tree, limits, count_threads())
             else:
-                unseen = score_held_out(basis, model, own, validation, policy)
+                scored = score_held_out(AdditivePart(part.basis, part.start.models[k], model), own, validation, policy)
                 grown = grow_trees(own, validation, others, growths, seed, policy.tree, limits, count_threads())
-            blend = start_blend(unseen, grown, policy.tree, frozen=few_rows)
-            with_trees, blend = accept_trees(basis, blend, policy.tree)
-            trees, lambdas = with_trees.trees, unseen.lambdas
+            blend = start_blend(scored, grown, policy.tree, frozen=few_rows)
+            with_trees, blend = accept_trees(part.basis, blend, policy.tree)
+            trees, lambdas = with_trees.trees, scored.lambdas
         model = model.merge_initial(held_out.models[k]) if n_validation else model
-        model = replace(model, columns=columns._replace(trees=trees), blend=blend, lambdas=lambdas)
-        models.append(model.with_candidates())
-    return ClassBasis(basis, ClassSums(tuple(models)))
+        columns = model.columns._replace(trees=trees)
+        models.append(replace(model, columns=columns, blend=blend, lambdas=lambdas).with_candidates())
+    return ClassBasis(part.basis, ClassSums(tuple(models)))
+
+
+class ClassRows(NamedTuple):
+    """Weighted rows of the initial sample, the number of the class of each, and which inputs are categories."""
+
+    rows: Floats
+    labels: Labels
+    weights: Floats
+    categorical: NDArray[np.bool_]
+    n_classes: int
+
+
+class ClassPart(NamedTuple):
+    """A basis without trees, the models before the first row, and those of the rows that it is fitted to."""
+
+    basis: Basis
+    start: ClassSums
+    sums: ClassSums
+
+
+def fit_additive_classes(sample: ClassRows, order: NDArray[np.int64], plan: AdditivePlan) -> ClassPart:
+    """Return the basis that suits some rows of the initial sample, in random order, and the models of these rows."""
+    rows, labels, weights, categorical, n_classes = sample
+    policy = plan.policy
+    drawn = draw_rows_by_class(order, labels, n_classes, _search_size(order.size, policy.sample))
+    searched = ClassSample.of(rows, labels, weights, drawn, n_classes)
+    basis, fits = fit_shared_basis(searched, plan.settings, categorical, policy, plan.beside_trees)
+    columns = basis_columns(basis)
+    start = ClassSums(tuple(AdditiveLogistic.start(columns, fit) for fit in fits))
+    sums = start.update_initial(share_rows(basis, rows[order], labels[order], weights[order]))
+    return ClassPart(basis, start, sums)
+
+
+def cross_fit_classes(
+    part: ClassPart,
+    sample: ClassRows,
+    order: NDArray[np.int64],
+    folds: NDArray[np.int64],
+    plan: AdditivePlan,
+    chosen: Sequence[bool],
+) -> dict[int, UnseenScores]:
+    """Return the scores of all rows for each chosen class, by models whose basis was fitted without the row's fold."""
+    classes = np.flatnonzero(chosen).tolist()
+    scores = {k: np.empty(order.size) for k in classes}
+    for fold in range(plan.policy.tree.n_folds):
+        held_out = order[folds == fold]
+        own = fit_additive_classes(sample, order[folds != fold], plan)
+        inputs = sample.rows[held_out]
+        for k in classes:
+            weights = own.sums.models[k].solve(plan.policy, narrow=True).weights
+            scores[k][folds == fold] = own.basis.products(inputs, weights)
+    unseen = {}
+    for k in classes:
+        weights, lambdas, *_ = part.sums.models[k].solve(plan.policy, narrow=True)
+        unseen[k] = UnseenScores(scores[k], weights, lambdas)
+    return unseen
 
 
 def share_rows(

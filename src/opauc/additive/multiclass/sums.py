@@ -11,8 +11,8 @@ import numpy as np
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.ensemble import TreeEnsemble
+from opauc.additive.basis_model import basis_columns
 from opauc.additive.drift import BinCounts
-from opauc.additive.initial_fit import basis_columns
 from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, check_model_arrays
 from opauc.core.array_schema import add_prefix, with_prefix
 from opauc.core.mergeable import ROUNDING
