@@ -51,7 +51,7 @@ def fit(n_rows, settings=SETTINGS):
     helpful = validation._replace(additive=validation.additive + 0.3 * validation.rows.labels)
     additive = model.blend.additive
     blend = Blend.start(ensemble, additive, helpful, model.blend.kept, model.blend.frozen, POLICY.tree)
-    fitted = replace(begun, fixed=BasisModel(basis, model.with_blend(blend)))
+    fitted = replace(begun, fixed=BasisModel(basis, replace(model, blend=blend)))
     fitted = fitted.update(ROWS[4000:n_rows], LABELS[4000:n_rows]) if n_rows > 4000 else fitted
     assert fitted.final.selection.model == "full"
     assert model.blend.frozen is (settings is FEW)

@@ -16,7 +16,8 @@ import opauc
 from opauc import OPAUC, OPAUCCV, OnePassGAM
 from opauc.additive.basis.crossed_codes import CrossedCode, CrossedCodes, Member
 from opauc.additive.basis.random_effects import RandomEffects
-from opauc.additive.basis_model import BasisModel, basis_columns
+from opauc.additive.basis_columns import basis_columns
+from opauc.additive.basis_model import BasisModel
 from opauc.additive.editing.edit import edit_term, remove_term
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.labeled_sample import encode_rows
@@ -138,7 +139,7 @@ def additive_fit(effects):
     start = PenalizedFit(np.zeros(basis.n_columns), np.ones(basis.groups.kinds.size), np.zeros(len(rows)))
     model = AdditiveLogistic.start(columns, start).update_initial(encode_rows(basis, rows, labels, None))
     if not effects:
-        model = model.with_blend(blend_of(basis.trees, basis.n_additive, rows, labels))
+        model = replace(model, blend=blend_of(basis.trees, basis.n_additive, rows, labels))
     model = model.with_candidates().update(encode_rows(basis, later, later_labels, None, blend=model.blend))
     fit = replace(AdditiveFit.start(AdditiveSettings(), CATEGORICAL, 0), fixed=BasisModel(basis, model))
     assert effects or fit.final.weights[-basis.trees.n_leaves :].any()  # trees are used

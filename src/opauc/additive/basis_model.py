@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints
-from opauc.additive.constraints.fit import BasisConstraints
-from opauc.additive.model import AdditiveLogistic, BasisColumns, check_model_arrays
-from opauc.additive.penalties import Penalties
+from opauc.additive.basis_columns import basis_columns
+from opauc.additive.constraints.constraints import Constraints
+from opauc.additive.model import AdditiveLogistic, check_model_arrays
 
 
 class BasisModel(NamedTuple):
@@ -34,13 +33,3 @@ class BasisModel(NamedTuple):
     def with_constraints(self, constraints: Constraints, names: tuple[str, ...] = ()) -> BasisModel:
         """Return the same sums with weights under other constraints; messages name inputs."""
         return self._replace(model=replace(self.model, columns=basis_columns(self.basis, constraints, names)))
-
-
-def basis_columns(basis: Basis, constraints: Constraints = NO_CONSTRAINTS, names: tuple[str, ...] = ()) -> BasisColumns:
-    """Return the penalties, the column groups and the constraints that a model needs from a basis."""
-    penalties, owners = Penalties(basis.groups, basis.roughness), basis.random_effects.group_index()
-    main, certain = basis.main_columns(), basis.certain_columns()
-    own, levels = BasisConstraints(basis, constraints, names) if constraints else None, basis.group_levels
-    if levels is not None:
-        owners = np.append(owners, np.full(levels.size, owners.max(initial=-1) + 1))
-    return BasisColumns(penalties, main, certain, owners, basis.trees, basis.crossed, own, levels)

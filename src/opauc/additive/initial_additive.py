@@ -13,7 +13,7 @@ from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.group_levels import GroupLevels
 from opauc.additive.basis.knots import balance_classes
 from opauc.additive.basis.random_effects import RandomEffects
-from opauc.additive.basis_model import basis_columns
+from opauc.additive.basis_columns import basis_columns
 from opauc.additive.codes import find_coded_inputs
 from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints
 from opauc.additive.crossed.search import CrossingRule, find_crossed_codes

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.group_levels import GroupLevels
-from opauc.additive.basis_model import BasisModel, basis_columns
+from opauc.additive.basis_columns import basis_columns
+from opauc.additive.basis_model import BasisModel
 from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints
 from opauc.additive.initial_additive import (
     AdditivePlan,

@@ -12,7 +12,8 @@ from scipy.sparse import csr_array, hstack
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.bins import ValueCodes
 from opauc.additive.basis.group_levels import GroupLevels
-from opauc.additive.model import AdditiveLogistic, BasisRows
+from opauc.additive.basis_rows import BasisRows
+from opauc.additive.model import AdditiveLogistic
 from opauc.additive.partial_auc import JudgedSample
 from opauc.additive.policy import AdditivePolicy
 from opauc.additive.row_shards import sum_shards

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
-from opauc.additive.basis.crossed_codes import NO_CROSSED_CODES, CrossedCodes
 from opauc.additive.basis.ensemble import TreeEnsemble
-from opauc.additive.basis.group_levels import GroupLevels
 from opauc.additive.basis.groups import ColumnGroups
+from opauc.additive.basis_columns import BasisColumns
+from opauc.additive.basis_rows import BasisRows
 from opauc.additive.constraints.fit import (
-    BasisConstraints,
     candidate_under_constraints,
     constrained_covariance,
     fit_constrained,
@@ -26,7 +25,6 @@ from opauc.additive.crossed.sums import CROSSED_SCHEMA, CrossedSums
 from opauc.additive.drift import BIN_COUNTS_SCHEMA, BinCounts
 from opauc.additive.fit import PenalizedFit
 from opauc.additive.objective import OBJECTIVE_SCHEMA, Objective
-from opauc.additive.penalties import Penalties
 from opauc.additive.policy import ADDITIVE_POLICY, GROUP_POLICY, AdditivePolicy, SmoothingPolicy
 from opauc.additive.random_effects import (
     EFFECTS_SCHEMA,
@@ -47,7 +45,6 @@ from opauc.additive.selection import (
     SAMPLE,
     CandidateModels,
     ModelSelection,
-    candidate_columns,
     candidate_lambdas,
     candidate_weights,
 )
@@ -58,11 +55,10 @@ from opauc.core.array_schema import ArrayRule, add_prefix, check_arrays, with_pr
 from opauc.core.logistic import linearize
 from opauc.core.model import never_added
 from opauc.errors import IncompatibleMomentsError
-from opauc.types import Arrays, ClassCounts, Floats, Labels, NamedArrays
+from opauc.types import Arrays, ClassCounts, Floats, NamedArrays
 
 # Share of a count by which rounding may move it.
 MAX_LOST = 1e-9
-NO_GROUPS = np.empty(0, np.int64)
 # The arrays of a model begin with these names.
 SUMS, RANDOM_EFFECTS, CANDIDATES, BIN_COUNTS = "sums.", "random_effects.", "candidates.", "bin_counts."
 BLEND, CROSSED, OBJECTIVE, TALLY = "blend.", "crossed.", "objective.", "tally."
@@ -76,87 +72,6 @@ SCHEMA = {
 OF_EFFECTS, OF_BLEND = add_prefix(RANDOM_EFFECTS, EFFECTS_SCHEMA), add_prefix(BLEND, BLEND_SCHEMA)
 OF_CROSSED = add_prefix(CROSSED, CROSSED_SCHEMA)
 OF_OBJECTIVE, OF_TALLY = add_prefix(OBJECTIVE, OBJECTIVE_SCHEMA), add_prefix(TALLY, TALLY_SCHEMA)
-
-
-class BasisRows(NamedTuple):
-    """Rows as a model takes them: their columns, labels and sample weights (None means one each).
-
-    `fresh` marks the rows that the basis was not made from; None means all. `indicators` are those of the categories
-    with random effects, if the basis has any, `levels` those of crossed codes. Later rows of a model with trees have
-    `leaves`, one in each tree, and `additive` scores without the trees. Rows with groups have the level of each in
-    `places`, -1 where it has none, and its `offset`; `indicators` end with those of the levels.
-    """
-
-    columns: csr_array
-    labels: Labels
-    weight: Floats | None = None
-    fresh: NDArray[np.bool_] | None = None
-    indicators: csr_array | None = None
-    levels: NDArray[np.int64] | None = None  # (n_rows, 2 n_codes)
-    leaves: NDArray[np.int32] | None = None
-    additive: Floats | None = None
-    places: NDArray[np.int64] | None = None
-    offset: Floats | None = None
-
-    @property
-    def labeled(self) -> LabeledRows:
-        """Columns, labels, sample weights and offsets of all rows."""
-        return LabeledRows(self.columns, self.labels, self.weight, self.offset)
-
-    def scores(self, weights: Floats) -> Floats:
-        """Return the scores of the rows by their columns, and by the offsets of their groups."""
-        by_columns: Floats = self.columns @ weights
-        return by_columns if self.offset is None else by_columns + self.offset
-
-    def in_levels(self) -> BasisRows:
-        """Return the rows with weights of zero where their groups have no level."""
-        if self.places is None or (self.places >= 0).all():
-            return self
-        return self._replace(weight=np.where(self.places >= 0, 1.0 if self.weight is None else self.weight, 0.0))
-
-    def only_fresh(self) -> BasisRows:
-        """Return the rows that the basis was not made from."""
-        if self.fresh is None or self.fresh.all():
-            return self
-        weight = None if self.weight is None else self.weight[self.fresh]
-        leaves = None if self.leaves is None else self.leaves[self.fresh]
-        additive = None if self.additive is None else self.additive[self.fresh]
-        offset = None if self.offset is None else self.offset[self.fresh]
-        return BasisRows(
-            self.columns[self.fresh], self.labels[self.fresh], weight, leaves=leaves, additive=additive, offset=offset
-        )
-
-
-class BasisColumns(NamedTuple):
-    """The columns of a basis: their penalties, and how many are main effects or come before uncertain pairs.
-
-    `group_index` has the input of each random effect, counted among the inputs that have any. `crossed` are the
-    crossed codes. `constraints` are those that weights satisfy whenever they are solved for. The last random effects
-    are the `levels` of groups, where there are groups.
-    """
-
-    penalties: Penalties
-    main: int
-    certain: int
-    group_index: NDArray[np.int64] = NO_GROUPS
-    trees: TreeEnsemble | None = None
-    crossed: CrossedCodes = NO_CROSSED_CODES
-    constraints: BasisConstraints | None = None
-    levels: GroupLevels | None = None
-
-    @property
-    def n_effects(self) -> int:
-        """Number of random effects that are weights of scores: all but the levels of groups."""
-        return self.group_index.size - (0 if self.levels is None else self.levels.size)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self.penalties.groups.n_columns
-
-    def candidates(self) -> dict[str, NDArray[np.int64]]:
-        """Return the columns of each candidate model."""
-        return candidate_columns(self.penalties.groups, self.main, self.certain, self.trees is not None)
 
 
 class FinalWeights(NamedTuple):
@@ -188,7 +103,9 @@ class AdditiveLogistic:
     >>> from opauc.additive.basis.groups import ColumnGroups, Group, GroupKind
     >>> from opauc.additive.fit import PenalizedFit
     >>> from opauc.additive.penalties import Penalties
-    >>> from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows
+    >>> from opauc.additive.basis_columns import BasisColumns
+    >>> from opauc.additive.basis_rows import BasisRows
+    >>> from opauc.additive.model import AdditiveLogistic
     >>> rows, labels = csr_array([[1.0, 0.0], [1.0, 1.0]] * 50), np.array([0, 1] * 48 + [1, 0] * 2, np.int8)
     >>> groups = ColumnGroups.of([Group(GroupKind.INTERCEPT, 0, 1), Group(GroupKind.BINARY, 1, 1)])
     >>> fit = PenalizedFit(np.zeros(2), np.array([0.0, 1.0]), np.zeros(100))
@@ -289,10 +206,6 @@ class AdditiveLogistic:
             for kept in columns.values()
         ]
         return replace(self, candidates=CandidateModels.of(np.stack(weights)))
-
-    def with_blend(self, blend: Blend) -> Self:
-        """Return the model blended with the trees of its basis."""
-        return replace(self, blend=blend)
 
     @property
     def counts(self) -> ClassCounts:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opauc.additive.basis.basis import Basis
-from opauc.additive.model import AdditiveLogistic, BasisRows
+from opauc.additive.basis_rows import BasisRows
+from opauc.additive.model import AdditiveLogistic
 from opauc.additive.objective import Objective
 from opauc.additive.policy import AdditivePolicy
 from opauc.core.partial_auc import PartialAucPolicy, TopWeight, choose_candidate

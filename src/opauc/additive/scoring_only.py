@@ -10,13 +10,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from opauc.additive.basis.basis import Basis
+from opauc.additive.basis_columns import BasisColumns
 from opauc.additive.basis_model import BasisModel
 from opauc.additive.constraints.constraints import Constraints, SavedConstraints
 from opauc.additive.crossed.sums import CrossedSums
 from opauc.additive.drift import BinCounts
 from opauc.additive.editing.ledger import Edits, SavedEdit
 from opauc.additive.initial_sample import WarmUpBuffer
-from opauc.additive.model import OBJECTIVE, AdditiveLogistic, BasisColumns, FinalWeights
+from opauc.additive.model import OBJECTIVE, AdditiveLogistic, FinalWeights
 from opauc.additive.objective import Objective
 from opauc.additive.penalties import Penalties
 from opauc.additive.random_effects import RandomEffectSums

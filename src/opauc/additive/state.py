@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.group_levels import group_column
 from opauc.additive.basis_model import BasisModel
+from opauc.additive.basis_rows import BasisRows
 from opauc.additive.constraints.constraints import NO_CONSTRAINTS, Constraints, SavedConstraints, Shape
 from opauc.additive.constraints.shape_rows import DECREASING, INCREASING
 from opauc.additive.editing.fixed_terms import FixedTerms
@@ -21,7 +22,7 @@ from opauc.additive.initial_fit import fit_basis
 from opauc.additive.initial_rows import InitialRows, RowFingerprints
 from opauc.additive.initial_sample import WarmUpBuffer, pool_rare_categories
 from opauc.additive.labeled_sample import encode_rows
-from opauc.additive.model import AdditiveLogistic, BasisRows, FinalWeights
+from opauc.additive.model import AdditiveLogistic, FinalWeights
 from opauc.additive.objective import AUC
 from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy
 from opauc.additive.row_groups.tally import GroupCounts

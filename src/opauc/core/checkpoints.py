@@ -6,11 +6,10 @@ import json
 import reprlib
 import time
 from pathlib import Path
-from typing import Any
 
 from opauc.core.atomic_write import remove_stale_files
 from opauc.core.checksummed_file import read_checksummed, write_checksummed
-from opauc.core.loop import NoMonitor, Trainer
+from opauc.core.loop import Monitor, NoMonitor, Trainer
 from opauc.core.model import unreadable
 from opauc.errors import InputError, UnreadableFileError
 from opauc.types import Settings
@@ -24,7 +23,7 @@ MIN_SECONDS, MAX_SHARE = 15.0, 0.02
 class Checkpoints:
     """Writes the state of a training run every so many rows, or at a small share of the time."""
 
-    def __init__(self, path: Path, every: int | None, plan: Settings, monitor: type[Any] = NoMonitor) -> None:
+    def __init__(self, path: Path, every: int | None, plan: Settings, monitor: type[Monitor] = NoMonitor) -> None:
         self.path: Path = path
         self.seconds: float = 0.0
         self._every, self._plan, self._monitor = every, dict(plan), monitor

@@ -85,7 +85,7 @@ class Trainer:
         factory: FitFactory,
         labels: ClassLabels | None = None,
         fit: Fit | None = None,
-        monitor: Any = None,
+        monitor: Monitor | None = None,
     ) -> None:
         self.factory: FitFactory = factory
         self.pending: PendingBatches = PendingBatches(labels or ClassLabels())
@@ -165,7 +165,7 @@ class Trainer:
         return {**header, **more, **stream}, {**arrays, **more_arrays}
 
     @classmethod
-    def of_parts(cls, header: Settings, arrays: NamedArrays, monitor: type[Any] = NoMonitor) -> Trainer:
+    def of_parts(cls, header: Settings, arrays: NamedArrays, monitor: type[Monitor] = NoMonitor) -> Trainer:
         """Return the trainer that gave these parts; raise ValueError unless one can have."""
         model = model_from_parts(header, arrays, kind=CheckpointHeader)
         position = ResumePosition.of_json(header["resume_position"])

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.pair_columns import Candidates
 from opauc.additive.basis.random_effects import RandomEffects
-from opauc.additive.basis_model import basis_columns
+from opauc.additive.basis_columns import basis_columns
 from opauc.additive.codes import find_coded_inputs
 from opauc.additive.first_effects import choose_main_effects, drop_weak_effects
 from opauc.additive.fit import PenalizedFit, choose_subset, finish_fit, fit_intercept, start_fit

@@ -11,9 +11,10 @@ import numpy as np
 
 from opauc.additive.basis.basis import Basis
 from opauc.additive.basis.ensemble import TreeEnsemble
-from opauc.additive.basis_model import basis_columns
+from opauc.additive.basis_columns import BasisColumns, basis_columns
+from opauc.additive.basis_rows import BasisRows
 from opauc.additive.drift import BinCounts
-from opauc.additive.model import AdditiveLogistic, BasisColumns, BasisRows, check_model_arrays
+from opauc.additive.model import AdditiveLogistic, check_model_arrays
 from opauc.core.array_schema import add_prefix, with_prefix
 from opauc.core.mergeable import ROUNDING
 from opauc.core.threads import work_in_order
