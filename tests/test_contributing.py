@@ -39,3 +39,14 @@ def test_every_policy_of_the_library_is_listed():
     }
     listed = {name for names, _ in POLICIES for name in re.findall(r"\w+", names)}
     assert defined - listed == {"AdditivePolicy"}  # all policies of an additive model in one
+
+
+def test_every_field_of_a_policy_decides_something():
+    sources = [path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")]
+    classes = [
+        cls for text in sources for cls in re.findall(r"^class \w+Policy\b.*?(?=^\S)", text + "\n#", re.M | re.S)
+    ]
+    fields = {field for cls in classes for field in re.findall(r"^    (\w+): ", cls, re.M)}
+    assert len(fields) > 100
+    read = {name for text in sources for name in re.findall(r"(?<=\w)\.(\w+)", text)}
+    assert fields - read == set()

@@ -26,7 +26,7 @@ from opauc.additive.search import (
 )
 from opauc.additive.settings import AdditiveSettings
 
-FEW, MANY = SEARCH_POLICY.pair_categories, SEARCH_POLICY.max_pair_categories
+FEW, MANY = SEARCH_POLICY.basis.pair_levels, SEARCH_POLICY.basis.max_pair_levels
 
 
 def literal_pair_test(one, two, residuals, curvatures, floor):

@@ -22,15 +22,16 @@ def choose_main_effects(
     """Return the main effects with as many knots as the rows and the column budget allow."""
     max_columns = settings.max_columns
     max_levels = int(policy.category_share * max_columns)
+    of_sample = sample.numbers, sample.mass, sample.weight, categorical
     if settings.n_knots != AUTO:
-        return main_effects(sample.numbers, sample.mass, sample.weight, categorical, int(settings.n_knots), max_levels)
+        return main_effects(*of_sample, int(settings.n_knots), max_levels, policy.basis)
     n_knots = int(np.clip(sample.rarer / policy.rows_per_knot, policy.min_knots, policy.max_knots))
     n_distinct = np.array([_count_distinct(values, n_knots) for values in sample.numbers.T])
     of_curves = n_distinct[(n_distinct > 2) & ~categorical]
     budget = policy.curve_share * max_columns - (n_distinct.size - of_curves.size)
     while n_knots > 0 and (np.minimum(of_curves, n_knots) + 1).sum() > budget:
         n_knots -= 1
-    return main_effects(sample.numbers, sample.mass, sample.weight, categorical, n_knots, max_levels)
+    return main_effects(*of_sample, n_knots, max_levels, policy.basis)
 
 
 def _count_distinct(values: Floats, limit: int) -> int:

@@ -73,7 +73,7 @@ def fit_additive(
         rows = rows._replace(offset=fit.scores - basis.products(rows.numbers, fit.weights))
     uncoded = constraints.uncoded.union(settings.numeric)
     coded = find_coded_inputs(effects, rows, fit.scores, policy.code, uncoded)
-    random_effects = RandomEffects.of(effects, rows.numbers, basis.n_columns, coded)
+    random_effects = RandomEffects.of(effects, rows.numbers, basis.n_columns, coded, policy.search.basis)
     aucs = measure_inputs(rows, sample.categorical, policy.leak)
     basis = replace(basis, random_effects=random_effects, input_aucs=aucs)
     if settings.interactions == AUTO:

@@ -66,11 +66,13 @@ class BasisPolicy:
 
     # Pairs of inputs.
     pair_ends: tuple[float, float] = (0.02, 0.98)  # quantiles of the first and the last knot of an input in its pairs
-    max_pair_knots: int = 7  # knots of a numeric input in its pairs, where there are enough columns
-    min_pair_knots: int = 4  # knots of a numeric input in its pairs, where there are not
+    max_pair_knots: int = 7  # knots of a numeric input in its pairs, where rows and columns are enough
+    min_pair_knots: int = (
+        4  # the same where columns are too few, or the rarer class has fewer than `min_rare_rows` rows
+    )
     pair_knots_share: float = 0.9  # share of the columns of pairs that knots may fill; categories vary more
     pair_levels: int = 6  # levels of a categorical input in its pairs, the pooled one included
-    max_pair_levels: int = 20  # the same where the test of pairs says that more levels explain more
+    max_pair_levels: int = 20  # the same where the pairs of the input gain more with them
     pair_test_codes: int = 4  # quantile codes of a numeric input in the test of a pair
     max_uncertain_columns: int = 250  # columns of all pairs that are not certain: each may bring a little
     min_cell_rows: float = 10.0  # rows of a cell of levels that gets a column
@@ -192,11 +194,7 @@ class SearchPolicy:
     # 190 pairs of pure noise pass; with .3, 0 to 5.
     candidate_fdr: float = 0.3
     min_rare_rows: float = 1000.0  # weight of the rarer class below which only certain pairs are candidates
-    # Columns of an input in its pairs.
-    pair_categories: int = 6  # categories with a column, counting the pooled ones as one
-    max_pair_categories: int = 20  # the same where the pairs of the input gain more with them
-    min_pair_knots: int = 4  # knots of a numeric input where the rarer class has fewer than `min_rare_rows`
-    max_pair_knots: int = 7  # knots of a numeric input where the budget allows
+    basis: BasisPolicy = BASIS_POLICY  # how many columns inputs and pairs have, and where
 
 
 @dataclass(frozen=True)

@@ -115,8 +115,8 @@ def find_pair_candidates(
     With groups, only inputs of one group make pairs.
 
     A categorical input has its most frequent categories in pairs, and one place for
-    all others. It has `policy.pair_categories` places, or
-    `policy.max_pair_categories` if its pairs gain more per degree of freedom with them.
+    all others. It has `policy.basis.pair_levels` places, or
+    `policy.basis.max_pair_levels` if its pairs gain more per degree of freedom with them.
 
     Examples
     --------
@@ -131,11 +131,11 @@ def find_pair_candidates(
     >>> candidates.pairs.tolist(), candidates.levels.tolist()
     ([[0, 1]], [20, 20, 6])
     """
-    few, many = policy.pair_categories, policy.max_pair_categories
+    few, many = policy.basis.pair_levels, policy.basis.max_pair_levels
 
     @cache  # inputs whose number of categories stays the same keep their codes
     def codes_of(j: int, n_categories: int) -> NDArray[np.int8]:
-        return coarse_codes(effects[j], sample.numbers[:, j], sample.mass, n_categories)
+        return coarse_codes(effects[j], sample.numbers[:, j], sample.mass, n_categories, policy.basis)
 
     def run_tests(n_categories: NDArray[np.int64]) -> PairTests:
         codes = np.stack([codes_of(j, number) for j, number in enumerate(n_categories.tolist())])
@@ -164,9 +164,10 @@ def _extendable_inputs(effects: Sequence[MainEffect], gains: Floats, policy: Sea
     """Return which inputs may have more categories in pairs: by gain, as far as the budget of codes allows."""
     n_categories = np.array([effect.kept.size + 1 if effect.kind == CATEGORICAL else 0 for effect in effects])
     order = np.argsort(-gains, kind="stable")
-    order = order[n_categories[order] > policy.pair_categories]
-    budget = policy.max_codes - (policy.pair_categories + 1) * len(effects)
-    n_codes = np.minimum(n_categories[order], policy.max_pair_categories)
+    few, many = policy.basis.pair_levels, policy.basis.max_pair_levels
+    order = order[n_categories[order] > few]
+    budget = policy.max_codes - (few + 1) * len(effects)
+    n_codes = np.minimum(n_categories[order], many)
     extendable = np.zeros(len(effects), np.bool_)
     extendable[order[np.cumsum(n_codes) <= budget]] = True
     return extendable
@@ -229,21 +230,21 @@ class InteractionSearch:
 
     def add_pairs(self, candidates: Candidates) -> Basis:
         """Return the basis of main effects with the candidates that fit into the columns of the settings."""
-        n_rare = self.sample.rarer
+        n_rare, own = self.sample.rarer, self.policy.basis
         is_large = n_rare >= self.policy.min_rare_rows
         n_columns = min(self.settings.max_columns - self.main_basis.n_columns, n_rare)
         room = PairRoom(
             int(min(n_columns, self.policy.max_pair_columns_beside_trees) if self.beside_trees else n_columns),
-            self.policy.max_pair_knots if is_large else self.policy.min_pair_knots,
+            own.max_pair_knots if is_large else own.min_pair_knots,
         )
-        return add_pairs(self.main_basis, self.effects, self.sample.numbers, self.sample.mass, candidates, room)
+        return add_pairs(self.main_basis, self.effects, self.sample.numbers, self.sample.mass, candidates, room, own)
 
     def find_candidates(self, additive: PenalizedFit) -> Candidates:
         """Return the pairs that pass the test, or the pairs of the settings."""
         requested = self.settings.interactions
         if isinstance(requested, tuple) or requested == 0 or self.main_basis.n_columns >= self.settings.max_columns:
             pairs = np.array(requested if isinstance(requested, tuple) else [], np.int64).reshape(-1, 2)
-            n_categories = np.full(len(self.effects), self.policy.pair_categories)
+            n_categories = np.full(len(self.effects), self.policy.basis.pair_levels)
             return Candidates(pairs, np.ones(len(pairs), np.bool_), -np.arange(len(pairs), dtype=float), n_categories)
         tested = self._tested_inputs(additive.weights)
         effects = [effect if j in tested else MainEffect(LEFT_OUT) for j, effect in enumerate(self.effects)]

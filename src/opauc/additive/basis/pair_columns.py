@@ -84,7 +84,7 @@ def _bases(
     """Return the pair basis of each input, with as many knots as all pairs leave columns for."""
     pairs, levels = candidates.pairs, candidates.levels.tolist()
     paired = set(np.unique(pairs).tolist())
-    max_sizes = np.array(list(map(max_pair_size, effects, levels)))
+    max_sizes = np.array([max_pair_size(*own, policy) for own in zip(effects, levels, strict=True)])
     n_knots = max(room.max_knots, policy.min_pair_knots)
     while n_knots > policy.min_pair_knots:
         sizes = np.where(max_sizes == ANY_SIZE, n_knots, max_sizes)

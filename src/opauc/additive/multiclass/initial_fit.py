@@ -31,7 +31,7 @@ from opauc.additive.model import AdditiveLogistic
 from opauc.additive.multiclass.policy import MULTICLASS_POLICY, MulticlassPolicy
 from opauc.additive.multiclass.sums import ClassSums, SharedRows
 from opauc.additive.penalties import Penalties
-from opauc.additive.policy import ADDITIVE_POLICY, BASIS_POLICY, AdditivePolicy, SamplePolicy, SmoothingPolicy
+from opauc.additive.policy import ADDITIVE_POLICY, AdditivePolicy, SamplePolicy, SmoothingPolicy
 from opauc.additive.search import InteractionSearch
 from opauc.additive.settings import AdditiveSettings, fitted_whole, with_init_size
 from opauc.additive.trees.grow import GrowthLimits
@@ -268,8 +268,8 @@ def fit_shared_basis(
             len(fits),
         )
     )
-    limit = BASIS_POLICY.max_effect_products // len(fits)
-    basis_policy = replace(BASIS_POLICY, max_effect_products=limit)
+    limit = policy.search.basis.max_effect_products // len(fits)
+    basis_policy = replace(policy.search.basis, max_effect_products=limit)
     effects_of = RandomEffects.of(effects, sample.numbers, basis.n_columns, sorted(coded), basis_policy)
     return replace(basis, random_effects=effects_of), fits
 
