@@ -15,6 +15,7 @@ from opauc.additive.policy import SAMPLE_POLICY, SamplePolicy
 from opauc.additive.settings import Inputs, fitted_whole, with_init_size
 from opauc.core.batch import Batch, ResumePosition
 from opauc.core.fit import Opening
+from opauc.core.free_memory import give_back_memory
 from opauc.core.labels import ClassLabels
 from opauc.data.encode.number_reading import OrdinalReading
 from opauc.data.encode.ordinal import OrdinalEncoder
@@ -72,6 +73,7 @@ def open_files(
     start = replace(replace(factory, n_rows=n_rows, width=width).start(inputs), seed=seed)
     if factory.fixes_basis or n_rows > fitted_whole(init_size, policy):
         start = start.of_sample(sample.rows, sample.labels)
+        give_back_memory()  # the fit to the sample takes more than the pass over the rows
         schema = None if schema is None else schema.keep_categories(start.current.basis.kept_numbers())
     label = sample.encoder.pinned_columns.label
     typed = replace(reading, columns=schema, label=None if label is None else str(label))
