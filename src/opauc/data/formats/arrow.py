@@ -111,9 +111,11 @@ class ArrowReader:
             roles, columns = self.columns.resolve(names, source.name)
             used = [names[position] for position in roles.used()]
             batch_rows = rows_per_batch(len(used))
-            n_rows = max(file.metadata.num_rows, 1)
-            # Read together, local row groups give even batches without a copy.
-            for groups, first in _runs(file.metadata, start, stop, REMOTE_BYTES if remote else sys.maxsize):
+            n_rows, n_groups = max(file.metadata.num_rows, 1), max(file.num_row_groups, 1)
+            # Read together, row groups of about a batch give even batches without a copy; of many small ones pyarrow
+            # would hold more than a copy takes.
+            most = sys.maxsize if 2 * n_rows >= n_groups * batch_rows else 0
+            for groups, first in _runs(file.metadata, start, stop, REMOTE_BYTES if remote else most):
                 # Two threads are no faster and would take a core from training.
                 batches = file.iter_batches(batch_rows, groups, used, use_threads=False)
                 for row, batch in _between(batches, first, start, stop):
