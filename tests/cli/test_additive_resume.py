@@ -62,7 +62,8 @@ def test_a_killed_run_is_taken_up_to_the_same_bits(tmp_path, suffix, longest_del
 
 
 def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path, opauc):
-    data = write_csv(tmp_path / "rows.csv", raw_table(150_000)[["age", "income", "city", "bought"]])
+    # Several blocks of 4 MiB: the checkpoint of the first is there long before the last.
+    data = write_csv(tmp_path / "rows.csv", raw_table(450_000)[["age", "income", "city", "bought"]])
     words = train(data, tmp_path / "model", OPTIONS)
     words.remove("--quiet")
     for _ in range(5):  # on a busy machine all rows may be learned before the signal comes
