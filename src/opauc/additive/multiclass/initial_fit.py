@@ -155,7 +155,7 @@ def fit_classes(
     growths = policy.tree.growths(settings.effort, few_rows)
     limits = GrowthLimits((), settings.interaction_constraints)
     folds = assign_folds(labels[order], policy.tree.n_folds)
-    unseen = cross_fit_classes(part, sample, order, folds, plan, may_join) if few_rows else {}
+    unseen = cross_fit_classes(part, sample, order, folds, plan, may_join) if few_rows and any(may_join) else {}
     models = []
     for k, (model, own) in enumerate(zip(part.sums.models, of_class, strict=True)):
         blend, lambdas, trees = None, model.lambdas, None
